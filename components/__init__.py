@@ -1,0 +1,1 @@
+"""What exists in AWS: one noun, one file, one component."""

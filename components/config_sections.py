@@ -1,0 +1,398 @@
+"""Every configuration key of the platform: name, type, default and allowed range, one frozen dataclass per concern.
+
+No Pulumi here, so that any of these can be built in a test. Rules over several keys are in `components/config_rules.py`.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from components.settings import Allowed, between, each, matching, one_of, optional, setting
+
+NAMESPACE = "ai-platform"
+
+REGION = matching(r"[a-z]{2,4}(-[a-z]+)+-\d", "a region such as eu-central-1")
+ZONE = matching(r"[a-z]{2,4}(-[a-z]+)+-\d[a-z]", "an availability zone such as eu-central-1a")
+ACCOUNT_ID = matching(r"\d{12}", "a 12-digit account id, quoted in YAML")
+SECRET_ARN = matching(
+    r"arn:aws[a-z-]*:secretsmanager:[a-z0-9-]+:\d{12}:secret:[A-Za-z0-9/_+=.@-]+",
+    "the ARN of a Secrets Manager secret",
+)
+CERTIFICATE_ARN = matching(
+    r"arn:aws[a-z-]*:acm:[a-z0-9-]+:\d{12}:certificate/[a-f0-9-]+", "the ARN of an ACM certificate"
+)
+INSTANCE_TYPE = matching(r"[a-z][a-z0-9-]*\.[a-z0-9-]+", "an instance type such as g5.xlarge")
+IMAGE_ID = matching(r"ami-([0-9a-f]{8}|[0-9a-f]{17})", "a machine image id such as ami-0123456789abcdef0")
+CONTAINER_IMAGE = matching(r"[a-z0-9][\w./:@-]{0,254}", "a container image reference")
+
+# https://docs.aws.amazon.com/AmazonCloudWatchLogs/latest/APIReference/API_PutRetentionPolicy.html
+LOG_RETENTION_DAYS = (1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922, 3288, 3653)  # fmt: skip
+NODE_IMAGES = ("dlami", "ecs-gpu", "ecs-neuron")
+SPOT_STRATEGIES = (
+    "price-capacity-optimized", "capacity-optimized", "capacity-optimized-prioritized", "lowest-price",
+)  # fmt: skip
+INTERFACE_ENDPOINTS = (
+    "autoscaling", "bedrock-runtime", "ecr.api", "ecr.dkr", "ecs", "ecs-agent", "ecs-telemetry",
+    "elasticfilesystem", "logs", "monitoring", "secretsmanager", "sqs", "ssm", "ssmmessages", "sts",
+)  # fmt: skip
+STORAGE_CLASSES = (
+    "STANDARD_IA",
+    "ONEZONE_IA",
+    "INTELLIGENT_TIERING",
+    "GLACIER_IR",
+    "GLACIER",
+    "DEEP_ARCHIVE",
+)
+# Provider default tags travel to every resource; EC2 allows 50 tags, and some are the platform's own.
+# https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/Using_Tags.html
+TAGS = Allowed(
+    "must hold at most 40 tags, keys of 1 to 128 and values of up to 256 characters, none starting with aws: or named Name",
+    lambda tags: len(tags) <= 40 and all(_is_tag(key, value) for key, value in tags.items()),
+)
+
+
+def _is_tag(key: str, value: str) -> bool:
+    return 0 < len(key) <= 128 and len(value) <= 256 and not key.lower().startswith("aws:") and key != "Name"
+
+
+@dataclass(frozen=True, kw_only=True)
+class GeneralConfig:
+    """Where the stack lives and what holds for all of it."""
+
+    region: str = setting("region", allowed=REGION)
+    allowed_account_ids: tuple[str, ...] = setting("allowedAccountIds", (), each(ACCOUNT_ID))
+    name_suffix: str = setting(
+        "nameSuffix",
+        "",
+        matching(r"|[a-z0-9]([a-z0-9-]{0,14}[a-z0-9])?", "empty, or up to 16 of a-z, 0-9 and inner hyphens"),
+    )
+    tags: Mapping[str, str] = setting("tags", MappingProxyType({}), TAGS)
+    protect_data: bool = setting("protectData", False)
+    asleep: bool = setting("asleep", False)
+    log_retention_days: int = setting("logRetentionDays", 30, one_of(*LOG_RETENTION_DAYS))
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExistingSubnet:
+    """A subnet of an existing VPC. Its zone is told rather than looked up, so that a preview needs no AWS call."""
+
+    subnet_id: str = setting(
+        "id", allowed=matching(r"subnet-[0-9a-z]{1,17}", "a subnet id such as subnet-0123456789abcdef0")
+    )
+    zone: str = setting("zone", allowed=ZONE)
+    tier: str = setting("tier", allowed=one_of("private", "public"))
+
+
+@dataclass(frozen=True, kw_only=True)
+class NetworkConfig:
+    """The network: one of our own, or an existing VPC by ids."""
+
+    availability_zones: tuple[str, ...] = setting("availabilityZones", (), each(ZONE))
+    vpc_cidr: str = setting("vpcCidr", "10.20.0.0/16")
+    nat_gateways: str = setting("natGateways", "single", one_of("none", "single", "onePerZone"))
+    interface_endpoints: tuple[str, ...] = setting(
+        "interfaceEndpoints", (), each(one_of(*INTERFACE_ENDPOINTS))
+    )
+    flow_logs: bool = setting("flowLogs", False)
+    existing_vpc_id: str = setting(
+        "existingVpcId",
+        "",
+        optional(matching(r"vpc-[0-9a-z]{1,17}", "a VPC id such as vpc-0123456789abcdef0")),
+    )
+    existing_subnets: tuple[ExistingSubnet, ...] = setting("existingSubnets", ())
+
+
+@dataclass(frozen=True, kw_only=True)
+class LifecycleTransition:
+    """A move to a cheaper storage class, `days` after an object was made."""
+
+    days: int = setting("days", allowed=between(0, 36500, "days"))
+    storage_class: str = setting("storageClass", allowed=one_of(*STORAGE_CLASSES))
+
+
+@dataclass(frozen=True, kw_only=True)
+class LifecycleRule:
+    """One lifecycle rule of the data lake; -1 days of expiry means that objects never expire."""
+
+    rule_id: str = setting(
+        "id", allowed=matching(r"[A-Za-z0-9_.-]{1,255}", "1 to 255 letters, digits or _.-")
+    )
+    prefix: str = setting(
+        "prefix", "", matching(r"([\w.-]+/)*", "empty, or folders ending in /, such as raw/")
+    )
+    minimum_size_bytes: int = setting("minimumSizeBytes", 0, between(0, 5 * 1024**4, "bytes"))
+    transitions: tuple[LifecycleTransition, ...] = setting("transitions", ())
+    expire_days: int = setting(
+        "expireDays",
+        -1,
+        Allowed("must be 1 to 36500 days, or -1 for never", lambda d: d == -1 or 1 <= d <= 36500),
+    )
+
+
+DEFAULT_LIFECYCLE_RULES = (
+    LifecycleRule(
+        rule_id="MoveOldEmbeddings",
+        prefix="processed/embeddings/",
+        transitions=(
+            LifecycleTransition(days=30, storage_class="STANDARD_IA"),
+            LifecycleTransition(days=90, storage_class="GLACIER"),
+        ),
+    ),
+    LifecycleRule(rule_id="DeleteOldLogs", prefix="logs/training/", expire_days=180),
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DataLakeConfig:
+    """The S3 data lake."""
+
+    versioning: bool = setting("lakeVersioning", True)
+    noncurrent_version_days: int = setting("lakeNoncurrentVersionDays", 30, between(1, 36500, "days"))
+    abort_incomplete_upload_days: int = setting("lakeAbortIncompleteUploadDays", 7, between(1, 365, "days"))
+    lifecycle_rules: tuple[LifecycleRule, ...] = setting("lakeLifecycleRules", DEFAULT_LIFECYCLE_RULES)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SharedFilesConfig:
+    """The shared EFS file system."""
+
+    backup: bool = setting("efsBackup", False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class GpuFleetConfig:
+    """One Auto Scaling group of accelerator nodes."""
+
+    name: str = setting(
+        "name",
+        allowed=matching(
+            r"[a-z]([a-z0-9-]{0,22}[a-z0-9])?", "1 to 24 of a-z, 0-9 and inner hyphens, letter first"
+        ),
+    )
+    purpose: str = setting("purpose", allowed=one_of("training", "inference"))
+    instance_types: tuple[str, ...] = setting(
+        "instanceTypes",
+        # An Auto Scaling group takes up to 40 types (service model of the Auto Scaling API, LaunchTemplateOverrides).
+        allowed=Allowed(
+            "must list 1 to 40 different instance types such as g5.xlarge",
+            lambda items: (
+                1 <= len(items) <= 40
+                and len(set(items)) == len(items)
+                and all(map(INSTANCE_TYPE.accepts, items))
+            ),
+        ),
+    )
+    weights: Mapping[str, int] = setting(
+        "weights",
+        MappingProxyType({}),
+        Allowed(
+            "must map instance types to 1 to 999",
+            lambda weights: all(1 <= w <= 999 for w in weights.values()),
+        ),
+    )
+    node_image: str = setting("nodeImage", allowed=one_of(*NODE_IMAGES))
+    minimum: int = setting("minimum", 0, between(0, 1000))
+    maximum: int = setting("maximum", allowed=between(1, 1000))
+    on_demand_base: int = setting("onDemandBase", 0, between(0, 1000))
+    on_demand_percentage: int = setting("onDemandPercentage", 0, between(0, 100, "percent"))
+    spot_allocation_strategy: str = setting(
+        "spotAllocationStrategy", "price-capacity-optimized", one_of(*SPOT_STRATEGIES)
+    )
+    spot_pool_count: int = setting("spotPoolCount", 0, between(0, 20))
+    maximum_price_usd: str = setting(
+        "maximumPriceUsd",
+        "",
+        optional(
+            matching(
+                r"(?!0+(\.0+)?$)\d{1,4}(\.\d{1,6})?", "a price per hour above zero, quoted, such as '0.65'"
+            )
+        ),
+    )
+    volume_size_gib: int = setting("volumeSizeGib", 200, between(30, 16384, "GiB"))
+    capacity_block_reservation_id: str = setting(
+        "capacityBlockReservationId",
+        "",
+        optional(matching(r"cr-[0-9a-f]{17}", "a reservation id such as cr-0123456789abcdef0")),
+    )
+    checkpoint_path: str = setting(
+        "checkpointPath",
+        "",
+        optional(
+            matching(
+                r"/mnt/shared-data/checkpoints(/[\w.-]+)*", "a folder below /mnt/shared-data/checkpoints"
+            )
+        ),
+    )
+    capacity_rebalancing: bool = setting("capacityRebalancing", False)
+    instance_refresh: bool = setting("instanceRefresh", False)
+    extra_boot_script: str = setting("extraBootScript", "")
+
+    @property
+    def runs_on_spot(self) -> bool:
+        """Whether any node of the fleet can be a spot instance."""
+        all_on_demand = self.on_demand_percentage == 100 or self.on_demand_base >= self.maximum
+        return not (self.capacity_block_reservation_id or all_on_demand)
+
+    @property
+    def joins_cluster(self) -> bool:
+        """Whether the nodes run the ECS agent, so that the fleet is a capacity provider of the cluster."""
+        return self.node_image != "dlami"
+
+
+@dataclass(frozen=True, kw_only=True)
+class MachineImages:
+    """Pinned machine image ids by node image; an image that is not pinned is looked up at each preview."""
+
+    pinned: Mapping[str, str] = setting(
+        "machineImages",
+        MappingProxyType({}),
+        Allowed(
+            f"must map {', '.join(NODE_IMAGES)} to ids such as ami-0123456789abcdef0",
+            lambda images: all(
+                key in NODE_IMAGES and IMAGE_ID.accepts(value) for key, value in images.items()
+            ),
+        ),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class GpuConfig:
+    """The GPU fleets."""
+
+    fleets: tuple[GpuFleetConfig, ...] = setting("gpuFleets", ())
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingConfig:
+    """Training jobs on AWS Batch."""
+
+    enabled: bool = setting("training", False)
+    image: str = setting("trainingImage", "", optional(CONTAINER_IMAGE))
+    instance_types: tuple[str, ...] = setting("trainingInstanceTypes", (), each(INSTANCE_TYPE))
+    maximum_vcpus: int = setting("trainingMaximumVcpus", 96, between(1, 100_000, "vCPUs"))
+    volume_size_gib: int = setting("trainingVolumeSizeGib", 200, between(30, 16384, "GiB"))
+    job_vcpus: int = setting("trainingJobVcpus", 4, between(1, 448, "vCPUs"))
+    job_memory_mib: int = setting("trainingJobMemoryMib", 14336, between(1024, 4_194_304, "MiB"))
+    job_gpus: int = setting("trainingJobGpus", 1, between(1, 16, "GPUs"))
+    attempts: int = setting("trainingAttempts", 5, between(1, 10))
+    timeout_hours: int = setting("trainingTimeoutHours", 72, between(1, 672, "hours"))
+    nodes: int = setting("trainingNodes", 1, between(1, 64, "nodes"))
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClusterConfig:
+    """The ECS cluster."""
+
+    container_insights: bool = setting("containerInsights", False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class VectorStoreConfig:
+    """The OpenSearch Serverless collection."""
+
+    enabled: bool = setting("vectorStore", True)
+    generation: str = setting("vectorGeneration", "NEXTGEN", one_of("NEXTGEN", "CLASSIC"))
+    standby_replicas: bool = setting("vectorStandbyReplicas", True)
+    private_endpoint: bool = setting("vectorPrivateEndpoint", False)
+    maximum_ocus: int = setting("vectorMaximumOcus", 4, one_of(1, 2, 4, 8, 16))
+
+
+@dataclass(frozen=True, kw_only=True)
+class AnswersConfig:
+    """Models, retrieval, and the time each step may take; shared by the orchestrator and the RAG service."""
+
+    embedding_model: str = setting("embeddingModel", "amazon.titan-embed-text-v2:0")
+    embedding_dimensions: int = setting("embeddingDimensions", 512, one_of(256, 512, 1024, 1536))
+    answer_model: str = setting("answerModel", "global.anthropic.claude-haiku-4-5-20251001-v1:0")
+    retrieval_count: int = setting("retrievalCount", 5, between(1, 50, "passages"))
+    bedrock_read_timeout_seconds: int = setting("bedrockReadTimeoutSeconds", 20, between(1, 600, "seconds"))
+    bedrock_maximum_attempts: int = setting("bedrockMaximumAttempts", 2, between(1, 10))
+    client_timeout_seconds: int = setting("clientTimeoutSeconds", 180, between(2, 4000, "seconds"))
+
+
+@dataclass(frozen=True, kw_only=True)
+class RagServiceConfig:
+    """The RAG API on ECS Fargate."""
+
+    enabled: bool = setting("ragService", True)
+    image: str = setting(
+        "ragImage",
+        "",
+        optional(matching(r"[a-z0-9][\w./:-]*@sha256:[0-9a-f]{64}", "an image by digest, name@sha256:...")),
+    )
+    cpu_units: int = setting("ragCpuUnits", 512, one_of(256, 512, 1024, 2048, 4096, 8192, 16384))
+    memory_mib: int = setting("ragMemoryMib", 1024, between(512, 122_880, "MiB"))
+    minimum_tasks: int = setting("ragMinimumTasks", 1, between(1, 1000, "tasks"))
+    maximum_tasks: int = setting("ragMaximumTasks", 4, between(1, 1000, "tasks"))
+    desired_tasks: int = setting("ragDesiredTasks", 1, between(1, 1000, "tasks"))
+    cpu_target_percent: int = setting("ragCpuTargetPercent", 70, between(10, 95, "percent"))
+    requests_per_target: int = setting("ragRequestsPerTarget", 100, between(1, 100_000, "requests a minute"))
+    fargate_spot_percent: int = setting("ragFargateSpotPercent", 0, between(0, 100, "percent"))
+    exposure: str = setting("exposure", "internal", one_of("internal", "public"))
+    certificate_arn: str = setting("certificateArn", "", optional(CERTIFICATE_ARN))
+    bearer_token_secret_arn: str = setting("bearerTokenSecretArn", "", optional(SECRET_ARN))
+    answer_provider: str = setting("answerProvider", "bedrock", one_of("bedrock", "openai"))
+    openai_api_key_secret_arn: str = setting("openaiApiKeySecretArn", "", optional(SECRET_ARN))
+    openai_base_url: str = setting(
+        "openaiBaseUrl",
+        "https://api.openai.com/v1",
+        matching(r"https?://[A-Za-z0-9.:/_-]+", "an http or https address"),
+    )
+    openai_model: str = setting(
+        "openaiModel", "", matching(r"[\w./:-]{0,128}", "a model name of up to 128 characters")
+    )
+    request_timeout_seconds: int = setting("ragRequestTimeoutSeconds", 120, between(1, 3600, "seconds"))
+    alb_idle_timeout_seconds: int = setting("albIdleTimeoutSeconds", 150, between(1, 4000, "seconds"))
+
+
+@dataclass(frozen=True, kw_only=True)
+class OrchestratorConfig:
+    """The Lambda that embeds, searches and answers."""
+
+    enabled: bool = setting("orchestrator", True)
+    memory_mib: int = setting("orchestratorMemoryMib", 1024, between(128, 10240, "MiB"))
+    # The service model of botocore 1.44.8 says 1,800; every AWS page read still says 900.
+    timeout_seconds: int = setting("orchestratorTimeoutSeconds", 120, between(1, 900, "seconds"))
+    reserved_concurrency: int = setting("orchestratorReservedConcurrency", -1, between(-1, 10_000))
+
+
+@dataclass(frozen=True, kw_only=True)
+class IngestionConfig:
+    """Documents of the lake into the vector store."""
+
+    enabled: bool = setting("ingestion", True)
+    memory_mib: int = setting("ingestionMemoryMib", 1024, between(128, 10240, "MiB"))
+    timeout_seconds: int = setting("ingestionTimeoutSeconds", 300, between(30, 900, "seconds"))
+    # An SQS event source takes 2 to 1,000. https://docs.aws.amazon.com/lambda/latest/api/API_ScalingConfig.html
+    maximum_concurrency: int = setting("ingestionMaximumConcurrency", 2, between(2, 1000))
+    maximum_receives: int = setting("ingestionMaximumReceives", 5, between(1, 1000))
+
+
+@dataclass(frozen=True, kw_only=True)
+class BudgetConfig:
+    """A monthly limit with notifications; there is none without an address."""
+
+    monthly_limit_usd: int = setting("budgetMonthlyUsd", 100, between(1, 10_000_000, "USD"))
+    email: str = setting(
+        "budgetEmail", "", optional(matching(r"[^@\s]+@[^@\s]+\.[^@\s]+", "an e-mail address"))
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sections:
+    """Every section as read, workloads that are switched off included; the rules judge this."""
+
+    general: GeneralConfig
+    network: NetworkConfig
+    data_lake: DataLakeConfig = field(default_factory=DataLakeConfig)
+    shared_files: SharedFilesConfig = field(default_factory=SharedFilesConfig)
+    gpu: GpuConfig = field(default_factory=GpuConfig)
+    machine_images: MachineImages = field(default_factory=MachineImages)
+    training: TrainingConfig = field(default_factory=TrainingConfig)
+    cluster: ClusterConfig = field(default_factory=ClusterConfig)
+    vector_store: VectorStoreConfig = field(default_factory=VectorStoreConfig)
+    answers: AnswersConfig = field(default_factory=AnswersConfig)
+    rag_service: RagServiceConfig = field(default_factory=RagServiceConfig)
+    orchestrator: OrchestratorConfig = field(default_factory=OrchestratorConfig)
+    ingestion: IngestionConfig = field(default_factory=IngestionConfig)
+    budget: BudgetConfig = field(default_factory=BudgetConfig)

@@ -1,0 +1,6 @@
+#!/bin/bash
+# GPU node of an AWS Batch compute environment: Batch itself writes the agent's settings and its cluster.
+set -euo pipefail
+
+prepare_scratch
+run_extra_script

@@ -1,0 +1,1 @@
+"""The function that keeps the vector index in step with the documents in the data lake."""

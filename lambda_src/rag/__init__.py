@@ -1,0 +1,1 @@
+"""The retrieval pipeline that the Lambda functions and the RAG API share."""

@@ -1,0 +1,61 @@
+"""Turns botocore's exceptions into the pipeline's own errors."""
+
+from collections.abc import Generator
+from contextlib import contextmanager
+
+from botocore.exceptions import (
+    BotoCoreError,
+    ClientError,
+    ConnectionError,
+    ConnectTimeoutError,
+    HTTPClientError,
+    ReadTimeoutError,
+)
+
+from rag.errors import (
+    ConfigurationError,
+    PipelineError,
+    ThrottledError,
+    UnavailableError,
+    UpstreamTimeoutError,
+)
+
+# Codes of bedrock-runtime as in botocore 1.44.8; the second row is what S3 and others use.
+THROTTLED = {
+    "ThrottlingException", "ModelNotReadyException", "ServiceQuotaExceededException",
+    "TooManyRequestsException", "Throttling", "SlowDown",
+}  # fmt: skip
+TIMED_OUT = {"ModelTimeoutException", "RequestTimeout"}
+# ModelErrorException has status 424: the model failed, not the request.
+UNAVAILABLE = {"ModelErrorException", "InternalServerException", "ServiceUnavailableException"}
+
+
+@contextmanager
+def typed_errors(what: str) -> Generator[None]:
+    """Raise a `PipelineError` for whatever botocore raises inside; `what` names the call in its sentence."""
+    try:
+        yield
+    except ClientError as error:
+        raise _from_reply(what, error) from error
+    except (ReadTimeoutError, ConnectTimeoutError) as error:
+        raise UpstreamTimeoutError(f"{what} did not reply in time.") from error
+    except (HTTPClientError, ConnectionError) as error:
+        raise UnavailableError(f"{what} could not be reached: {type(error).__name__}.") from error
+    except BotoCoreError as error:
+        raise ConfigurationError(f"{what} could not be called: {type(error).__name__}.") from error
+
+
+def _from_reply(what: str, error: ClientError) -> PipelineError:
+    code = error.response.get("Error", {}).get("Code", "Unknown")
+    status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
+    sentence = f"{what} was answered with {code}."
+    if code in THROTTLED or status == 429:
+        return ThrottledError(sentence)
+    if code in TIMED_OUT:
+        return UpstreamTimeoutError(sentence)
+    if code in UNAVAILABLE or status >= 500:
+        return UnavailableError(sentence)
+    return ConfigurationError(
+        f"{sentence} Check that the role may make this call, and that the name is right for the region; "
+        "a model that is only offered through inference profiles must be named by its profile."
+    )

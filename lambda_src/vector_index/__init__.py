@@ -1,0 +1,1 @@
+"""The function that makes the vector index and its alias while the platform is deployed."""

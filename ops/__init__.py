@@ -1,0 +1,1 @@
+"""What an operator runs before and after `pulumi up`."""

@@ -1,0 +1,56 @@
+"""What the HTTP service must know beside the pipeline's settings."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Self
+
+from rag.environment import Environment
+from rag.settings import PipelineSettings
+
+OPENAI_BASE_URL = "https://api.openai.com/v1"
+
+
+@dataclass(frozen=True, kw_only=True)
+class OpenAISettings:
+    """An OpenAI-compatible service. An empty `api_key` sends none, as a server of our own may need none."""
+
+    base_url: str
+    model: str
+    api_key: str = field(repr=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ApiSettings:
+    """`bearer_token` is empty when the network alone protects the service; `openai` is None for Bedrock."""
+
+    pipeline: PipelineSettings
+    request_timeout_seconds: int
+    openai: OpenAISettings | None
+    bearer_token: str = field(default="", repr=False)
+
+    @classmethod
+    def from_environment(cls, environ: Mapping[str, str]) -> Self:
+        """Read every variable; raise one `ConfigurationError` that names all faults and shows no secret."""
+        environment = Environment(environ)
+        provider = environment.choice("ANSWER_PROVIDER", "bedrock", "openai")
+        settings = cls(
+            pipeline=PipelineSettings.read(environment),
+            request_timeout_seconds=environment.integer("REQUEST_TIMEOUT_SECONDS", 1, 4000),
+            openai=_openai_settings(environment) if provider == "openai" else None,
+            bearer_token=environment.optional("BEARER_TOKEN"),
+        )
+        environment.finish()
+        return settings
+
+
+def _openai_settings(environment: Environment) -> OpenAISettings:
+    base_url = OPENAI_BASE_URL
+    if environment.optional("OPENAI_BASE_URL"):
+        base_url = environment.url("OPENAI_BASE_URL", "https", "http")
+    # Only OpenAI itself always wants a key.
+    api_key = (
+        environment.text("OPENAI_API_KEY")
+        if base_url == OPENAI_BASE_URL
+        else environment.optional("OPENAI_API_KEY")
+    )
+    return OpenAISettings(base_url=base_url, model=environment.text("OPENAI_MODEL"), api_key=api_key)

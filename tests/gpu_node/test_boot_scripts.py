@@ -1,0 +1,266 @@
+"""The boot scripts run under bash with nothing on the PATH but fakes that record their calls."""
+
+import shutil
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from components.user_data import render_user_data
+
+VALUES = {
+    "dlami": {
+        "AWS_REGION": "eu-central-1",
+        "FILE_SYSTEM_ID": "fs-0a1b2c3d4e5f60718",
+        "DATASETS_ACCESS_POINT_ID": "fsap-0d",
+        "CHECKPOINTS_ACCESS_POINT_ID": "fsap-0c",
+        "CACHE_ACCESS_POINT_ID": "fsap-0a",
+        "AUTO_SCALING_GROUP_NAME": "ai-platform-dev-research",
+        "LIFECYCLE_HOOK_NAME": "shared-files-mounted",
+    },
+    "ecs": {"ECS_CLUSTER": "ai-cluster", "ECS_ENABLE_GPU_SUPPORT": "true"},
+    "batch": {},
+}
+TRAIN = 'train --cache "$HF_HOME"'
+COMPLETE = (
+    "aws autoscaling complete-lifecycle-action --region eu-central-1 --auto-scaling-group-name "
+    "ai-platform-dev-research --lifecycle-hook-name shared-files-mounted --instance-id i-0123456789abcdef0 "
+    "--lifecycle-action-result "
+)
+# Harmless programs that run for real; whatever else a script calls is a fake or is not found.
+REAL_PROGRAMS = ("awk", "bash", "cat", "date", "mktemp")
+RECORD = '#!/bin/bash\nprintf "%s\\n" "${0##*/} $*" >>"$CALLS"\n'
+FAKES = {
+    "timeout": 'while [[ $1 != [0-9]* ]]; do shift; done; shift; "$@"',
+    "mount": 'case "$*" in *efs*) ;; *) exit 0 ;; esac\n'
+    'if (($(awk "/^mount -t efs/ { n++ } END { print n }" "$CALLS") <= MOUNT_FAILURES)); then\n'
+    '  printf "mount.nfs4:\\ntimed out\\n" >&2; exit 32\n'
+    "fi",
+    "curl": 'case "$*" in\n'
+    "  *'--request PUT '*/latest/api/token*) echo T1 ;;\n"
+    "  */meta-data/instance-id*'X-aws-ec2-metadata-token: T1') echo i-0123456789abcdef0 ;;\n"
+    "  *) ((INSTALLER_REACHABLE)) ;;\n"
+    "esac",
+    "sh": 'mount_efs="${0%/*}/mount.efs"; echo >"$mount_efs"; chmod_real "$mount_efs"',
+    "tee": 'while read -r line; do printf "%s\\n" "written ${*: -1} $line" >>"$CALLS"; done',
+    "lsblk": 'echo "/dev/nvme0n1 Amazon Elastic Block Store"\n'
+    'for disk in $INSTANCE_STORE; do echo "$disk Amazon EC2 NVMe Instance Storage"; done',
+    "chattr": 'exit "$CHATTR_STATUS"',
+    "mkfs.xfs": 'exit "$MKFS_STATUS"',
+    **dict.fromkeys(
+        ("aws", "chmod", "dnf", "mdadm", "mkdir", "mountpoint", "shutdown", "sleep", "train"), ""
+    ),
+}
+BEHAVIOUR = {
+    "MOUNT_FAILURES": "0",
+    "INSTALLER_REACHABLE": "1",
+    "INSTANCE_STORE": "",
+    "CHATTR_STATUS": "0",
+    "MKFS_STATUS": "0",
+}
+
+
+@dataclass(frozen=True)
+class Boot:
+    """What one run of a boot script did."""
+
+    status: int
+    log: list[str]
+    calls: list[str]
+
+    def called(self, start: str) -> list[str]:
+        return [call for call in self.calls if call.startswith(start)]
+
+    @property
+    def errors(self) -> list[str]:
+        return [line.partition("boot: ")[2] for line in self.log if "ERROR" in line]
+
+
+def _install_programs(folder: Path) -> None:
+    folder.mkdir()
+    for name in REAL_PROGRAMS:
+        (folder / name).symlink_to(str(shutil.which(name)))
+    (folder / "chmod_real").write_text(f'#!/bin/bash\n{shutil.which("chmod")} +x "$1"\n')
+    for name, body in FAKES.items():
+        (folder / name).write_text(f"{RECORD}{body}\n")
+    for program in folder.iterdir():
+        if not program.is_symlink():
+            program.chmod(0o755)
+
+
+@pytest.fixture
+def boot(tmp_path: Path) -> Callable[..., Boot]:
+    """Runs a boot script once; keywords are the BEHAVIOUR of the fakes."""
+
+    def run(script_name: str, extra_script: str = TRAIN, **behaviour: str) -> Boot:
+        _install_programs(tmp_path / "bin")
+        script, calls = tmp_path / "user-data", tmp_path / "calls"
+        script.write_text(render_user_data(script_name, VALUES[script_name], extra_script))
+        calls.touch()
+        environment = {"PATH": str(tmp_path / "bin"), "CALLS": str(calls), "TMPDIR": str(tmp_path)}
+        result = subprocess.run(
+            [tmp_path / "bin" / "bash", script],
+            env=environment | BEHAVIOUR | behaviour,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+        )
+        return Boot(result.returncode, result.stdout.splitlines(), calls.read_text().splitlines())
+
+    return run
+
+
+def test_a_mount_that_fails_four_times_is_mounted_and_training_starts_once(boot: Callable[..., Boot]) -> None:
+    node = boot("dlami", MOUNT_FAILURES="4")
+
+    assert (node.status, node.errors) == (0, []), f"a slow mount target would cost the node: {node.log}"
+    assert len(node.called("mount -t efs")) == 4 + 3, "four failures, then one mount per access point"
+    assert node.called("train") == ["train --cache /mnt/shared-data/cache"], (
+        "training did not start exactly once"
+    )
+    assert node.called("sleep") == ["sleep 5", "sleep 10", "sleep 20", "sleep 40"], "the waits do not grow"
+    assert node.calls[-1] == COMPLETE + "CONTINUE", "the node went into service before it was ready"
+
+
+def test_a_mount_that_never_works_abandons_the_launch_and_trains_nothing(boot: Callable[..., Boot]) -> None:
+    node = boot("dlami", MOUNT_FAILURES="999")
+
+    assert node.status != 0, "cloud-init would call this boot a success"
+    assert node.called("train") == [], "the training would write to the root disk"
+    assert node.called("aws") == [COMPLETE + "ABANDON"], (
+        "the broken node would go into service, or stay and bill"
+    )
+    assert node.errors == [
+        "ERROR: mounting EFS fs-0a1b2c3d4e5f60718 (fsap-0d) at /mnt/shared-data/datasets: failed 10 times, "
+        "last answer: mount.nfs4: timed out"
+    ], "the log does not say in one line what failed"
+
+
+def test_the_waits_between_mount_attempts_grow_and_are_bounded(boot: Callable[..., Boot]) -> None:
+    waits = [int(call.split()[1]) for call in boot("dlami", MOUNT_FAILURES="999").called("sleep")]
+
+    assert waits == sorted(waits) and waits[0] < waits[-1], (
+        "the mount target would be asked at a constant rate"
+    )
+    assert max(waits) <= 60 and sum(waits) <= 600, "a broken GPU node would be paid for too long"
+
+
+def test_each_access_point_is_mounted_with_tls_and_iam_at_its_own_path(boot: Callable[..., Boot]) -> None:
+    node = boot("dlami")
+
+    access_points = {"datasets": "fsap-0d", "checkpoints": "fsap-0c", "cache": "fsap-0a"}
+    for name, access_point in access_points.items():
+        path, options = f"/mnt/shared-data/{name}", f"tls,iam,_netdev,accesspoint={access_point}"
+        mount = f"mount -t efs -o {options} fs-0a1b2c3d4e5f60718:/ {path}"
+        assert f"timeout --kill-after=10 90 {mount}" in node.calls, (
+            "an unreachable mount target hangs the boot"
+        )
+        assert node.calls.index(f"chattr +i {path}") < node.calls.index(mount), (
+            "unmounted, it would take writes"
+        )
+        fstab = f"written /etc/fstab fs-0a1b2c3d4e5f60718:/ {path} efs {options} 0 0"
+        assert fstab in node.calls, "the mount would be gone after a reboot"
+
+
+def test_every_shell_finds_the_shared_hugging_face_cache(boot: Callable[..., Boot]) -> None:
+    assert "written /etc/environment HF_HOME=/mnt/shared-data/cache" in boot("dlami").calls
+
+
+def test_efs_utils_is_installed_from_aws_before_the_first_mount(boot: Callable[..., Boot]) -> None:
+    calls = " | ".join(boot("dlami").calls)
+
+    installer = calls.index("https://amazon-efs-utils.aws.com/efs-utils-installer.sh")
+    assert installer < calls.index("--install |") < calls.index("mount -t efs"), (
+        "there would be no mount helper"
+    )
+
+
+def test_an_unreachable_installer_abandons_the_launch(boot: Callable[..., Boot]) -> None:
+    node = boot("dlami", INSTALLER_REACHABLE="0")
+
+    assert (node.called("aws"), node.called("train")) == ([COMPLETE + "ABANDON"], []), "nothing is mounted"
+    assert [error.split(":")[1] for error in node.errors] == [" installing efs-utils"]
+
+
+@pytest.mark.parametrize(
+    ("extra_script", "behaviour", "error"),
+    [
+        ("false\ntrain", {}, "ERROR: the extra boot script ended with status 1"),
+        (TRAIN, {"CHATTR_STATUS": "3"}, 'chattr +i "$path" ended with status 3'),
+    ],
+)
+def test_any_failure_abandons_the_launch_with_one_log_line(
+    boot: Callable[..., Boot], extra_script: str, behaviour: dict[str, str], error: str
+) -> None:
+    node = boot("dlami", extra_script, **behaviour)
+
+    assert node.status != 0 and node.called("train") == [], "the node would train after a failed step"
+    assert node.called("aws") == [COMPLETE + "ABANDON"], "the broken node would go into service"
+    assert len(node.errors) == 1 and node.errors[0].endswith(error), f"unclear log: {node.log}"
+
+
+@pytest.mark.parametrize(("instance_store", "bound"), [("/dev/nvme1n1", True), ("", False)])
+def test_scratch_lies_on_the_local_disks_that_the_image_mounted(
+    boot: Callable[..., Boot], instance_store: str, bound: bool
+) -> None:
+    node = boot("dlami", INSTANCE_STORE=instance_store)
+
+    assert ("mount --bind /opt/dlami/nvme /scratch" in node.calls) == bound, "scratch is on the wrong disk"
+    assert "chmod 1777 /scratch" in node.calls, "users could not write to scratch"
+
+
+def test_an_ecs_node_joins_the_cluster_with_gpu_and_spot_draining(boot: Callable[..., Boot]) -> None:
+    node = boot("ecs")
+
+    assert (node.status, node.called("train")) == (0, ["train --cache "]), "the extra script did not run once"
+    assert node.called("written /etc/ecs/ecs.config") == [
+        "written /etc/ecs/ecs.config ECS_CLUSTER=ai-cluster",
+        "written /etc/ecs/ecs.config ECS_ENABLE_GPU_SUPPORT=true",
+        "written /etc/ecs/ecs.config ECS_ENABLE_SPOT_INSTANCE_DRAINING=true",
+    ], "the node would join another cluster, offer no GPU, or lose its tasks without notice"
+
+
+@pytest.mark.parametrize(
+    ("instance_store", "expected"),
+    [
+        ("", []),
+        ("/dev/nvme1n1", ["mkfs.xfs -f -L scratch /dev/nvme1n1", "mount -o noatime /dev/nvme1n1 /scratch"]),
+        (
+            "/dev/nvme1n1 /dev/nvme2n1",
+            [
+                "mdadm --create /dev/md0 --run --level=0 --raid-devices=2 /dev/nvme1n1 /dev/nvme2n1",
+                "mkfs.xfs -f -L scratch /dev/md0",
+                "mount -o noatime /dev/md0 /scratch",
+            ],
+        ),
+    ],
+)
+@pytest.mark.parametrize("script_name", ["ecs", "batch"])
+def test_a_container_host_uses_all_local_disks_and_no_other_for_scratch(
+    boot: Callable[..., Boot], script_name: str, instance_store: str, expected: list[str]
+) -> None:
+    node = boot(script_name, INSTANCE_STORE=instance_store)
+
+    used = [call for call in node.calls if call.split()[0] in ("mdadm", "mkfs.xfs", "mount")]
+    assert (node.status, used) == (0, expected), "a disk is left unused, or the root disk is formatted"
+
+
+@pytest.mark.parametrize("script_name", ["ecs", "batch"])
+def test_a_container_host_that_fails_to_boot_takes_no_task_and_powers_off(
+    boot: Callable[..., Boot], script_name: str
+) -> None:
+    node = boot(script_name, INSTANCE_STORE="/dev/nvme1n1", MKFS_STATUS="1")
+
+    assert node.status != 0 and len(node.errors) == 1, f"the failure is not reported once: {node.log}"
+    assert node.called("train") + node.called("written") == [], "a half set up node would join the cluster"
+    assert node.calls[-1] == "shutdown -h now", "a node without any use would be paid for"
+
+
+def test_a_batch_node_leaves_the_agents_settings_to_batch(boot: Callable[..., Boot]) -> None:
+    node = boot("batch")
+
+    assert (node.status, node.called("train")) == (0, ["train --cache "]), "the extra script did not run once"
+    assert node.called("written /etc/ecs") == [], "the node would leave the cluster that Batch made for it"
