@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+from components.partitions import partition_of
+
 # Regions to which a geography's profiles may send a request (read 2026-12-01). A model can be served from fewer of
 # them, never from others; the account is the authority, so compare before production:
 #   aws bedrock get-inference-profile --inference-profile-identifier PROFILE
@@ -26,16 +28,23 @@ PROFILE_ONLY_PREFIXES = (
     "anthropic.claude-opus", "anthropic.claude-sonnet",
 )  # fmt: skip
 
-EMBEDDING_DIMENSIONS: dict[str, tuple[int, ...]] = {
-    "amazon.titan-embed-text-v2:0": (256, 512, 1024),
-    "cohere.embed-v4:0": (256, 512, 1024, 1536),
-}
+# Models of these families are called in the stack's own region only; they have no inference profile.
+# https://docs.aws.amazon.com/bedrock/latest/userguide/model-card-amazon-titan-text-embeddings-v2-2.html
+OWN_REGION_PREFIXES = ("amazon.titan-",)
+# Before one of these, the first part of an id is meant as a geography, also where the table above does not have it.
+PROVIDERS = (
+    "ai21", "amazon", "anthropic", "cohere", "deepseek", "meta", "mistral", "openai", "qwen", "stability", "writer",
+)  # fmt: skip
+
+# The embedding models that the pipeline in lambda_src/rag can call, and the lengths of vector they make.
+EMBEDDING_DIMENSIONS: dict[str, tuple[int, ...]] = {"amazon.titan-embed-text-v2:0": (256, 512, 1024)}
 
 
 def profile_of(model_id: str) -> str | None:
     """The geography before the model id (`eu`, `global`), or None for a bare model id."""
-    head = model_id.split(".", 1)[0]
-    return head if head == GLOBAL or head in PROFILE_REGIONS else None
+    head, _, rest = model_id.partition(".")
+    is_geography = head == GLOBAL or head in PROFILE_REGIONS or rest.partition(".")[0] in PROVIDERS
+    return head if rest and is_geography else None
 
 
 def base_model_id(model_id: str) -> str:
@@ -46,19 +55,26 @@ def base_model_id(model_id: str) -> str:
 def profiles_for(region: str) -> tuple[str, ...]:
     """The geographies whose profiles can be called from `region`, the narrowest first."""
     local = [name for name, regions in PROFILE_REGIONS.items() if region in regions]
-    everywhere = () if region.startswith(("us-gov-", "cn-")) else (GLOBAL,)
+    everywhere = (GLOBAL,) if partition_of(region)[0] == "aws" else ()
     return (*local, *everywhere)
 
 
 def model_fault(model_id: str, region: str) -> tuple[str, str] | None:
     """What is allowed and how to mend it, when `model_id` cannot be called from `region`; None when it can."""
     base, profile, usable = base_model_id(model_id), profile_of(model_id), profiles_for(region)
-    choices = " or ".join(f"{name}.{base}" for name in usable)
-    if profile is None and base.startswith(PROFILE_ONLY_PREFIXES):
-        return f"needs an inference profile in {region}, a bare id is refused by Bedrock", f"use {choices}"
-    if profile is not None and profile not in usable:
-        return f"names a profile that cannot be called from {region}", f"use {choices or 'a bare model id'}"
-    return None
+    needs_profile = base.startswith(PROFILE_ONLY_PREFIXES)
+    profiles = [f"{name}.{base}" for name in usable]
+    if base.startswith(OWN_REGION_PREFIXES):
+        return ("names an inference profile, and this model has none", f"use {base}") if profile else None
+    if profile in usable or (profile is None and not needs_profile):
+        return None
+    choices = profiles if needs_profile else [base, *profiles]
+    fix = (
+        f"use {' or '.join(choices)}" if choices else f"choose a model that {region} offers without a profile"
+    )
+    if profile is None:
+        return f"needs an inference profile in {region}, since Bedrock refuses the bare id", fix
+    return f"names a profile that cannot be called from {region}", fix
 
 
 def model_arns(model_id: str, region: str, account_id: str, partition: str) -> list[str]:

@@ -4,7 +4,8 @@ The keys, their defaults and ranges are in `components/config_sections.py`; `Pul
 the command line, and a test holds the two together.
 """
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, get_type_hints
 
@@ -30,7 +31,8 @@ from components.config_sections import (
     TrainingConfig,
     VectorStoreConfig,
 )
-from components.settings import Fault, Source, read_section, settings_of, unknown_key_faults
+from components.settings import WITHHELD, Fault, settings_of
+from components.settings_reader import Source, read_section, unknown_key_faults
 
 PREFIX = f"{NAMESPACE}:"
 
@@ -70,13 +72,9 @@ class PlatformConfig:
     def load(cls) -> "PlatformConfig":
         """Reads the running stack's configuration; raises ConfigError with every fault at once."""
         values = _typed_values()
-        secret = {key for key in values if _is_secret(PREFIX + key)}
-        plain = {key: value for key, value in values.items() if key not in secret}
-        sections, faults = read_sections(plain)
-        faults = [_secret_fault(key) for key in sorted(secret)] + [
-            fault for fault in faults if fault.key.removeprefix(PREFIX) not in secret
-        ]
-        if sections is None or faults:
+        secret_keys = [key for key in values if _is_secret(PREFIX + key)]
+        sections, faults = read_sections(values, secret_keys)
+        if faults:
             raise ConfigError(faults, pulumi.get_stack())
         return build(sections, pulumi.get_project(), pulumi.get_stack())
 
@@ -87,21 +85,37 @@ def section_types() -> dict[str, type]:
     return {item.name: hints[item.name] for item in fields(Sections)}
 
 
-def read_sections(values: Mapping[str, Any]) -> tuple[Sections | None, list[Fault]]:
-    """Reads keys (without namespace) into `Sections`, with every fault: of single values first, then across keys."""
-    faults: list[Fault] = []
-    source = Source(values=values, prefix=PREFIX)
+def read_sections(
+    values: Mapping[str, Any], secret_keys: Collection[str] = ()
+) -> tuple[Sections, list[Fault]]:
+    """Reads keys (without namespace) into `Sections`, with every fault: of single values first, then across keys.
+
+    The sections are fit for use only when there is no fault. The value of a secret key is never looked at.
+    """
     known = [key for cls in section_types().values() for key in settings_of(cls)]
-    faults += unknown_key_faults(source, known)
-    read: dict[str, Any] = {name: read_section(cls, source, faults) for name, cls in section_types().items()}
-    if any(section is None for section in read.values()):
-        return None, faults
+    secret = sorted(set(secret_keys) & set(known))
+    visible = {key: WITHHELD if key in secret_keys else value for key, value in values.items()}
+    faults = unknown_key_faults(Source(values=visible, prefix=PREFIX), known)
+    faults += [_secret_fault(key) for key in secret]
+
+    single: list[Fault] = []
+    source = Source(values={key: visible[key] for key in visible if key not in secret}, prefix=PREFIX)
+    read: dict[str, Any] = {name: read_section(cls, source, single) for name, cls in section_types().items()}
     sections = Sections(**read)
-    faulty = {fault.key.removeprefix(PREFIX).split("[")[0] for fault in faults}
+    faults += [fault for fault in single if fault.key.removeprefix(PREFIX) not in secret]
+
+    faulty = {place for fault in faults for place in _places(fault.key.removeprefix(PREFIX))}
     for fault in cross_field_faults(sections):
-        if not faulty & {fault.key.split("[")[0], *fault.related}:
+        entry = _places(fault.key)[-1]
+        if not faulty & {entry, *fault.related}:
             faults.append(replace(fault, key=PREFIX + fault.key))
     return sections, faults
+
+
+def _places(key: str) -> tuple[str, ...]:
+    """The setting and, in a list, its entry: gpuFleets and gpuFleets[0] for gpuFleets[0].weights."""
+    setting, separator, rest = re.split(r"([\[.])", f"{key}.", maxsplit=1)
+    return (setting, f"{setting}[{rest.partition(']')[0]}]") if separator == "[" else (setting,)
 
 
 def build(sections: Sections, project: str, stack: str) -> PlatformConfig:
@@ -140,7 +154,7 @@ def _is_secret(key: str) -> bool:
 def _secret_fault(key: str) -> Fault:
     return Fault(
         key=PREFIX + key,
-        value="[secret]",
-        allowed="is set as a secret, but settings end in names, plans and templates that are shown",
+        value=WITHHELD,
+        allowed="is set as a secret, but settings end in names, plans and templates, which are shown",
         fix=f"set {key} without --secret; keep secrets in Secrets Manager and name them by ARN",
     )

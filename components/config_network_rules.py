@@ -2,11 +2,12 @@
 
 from collections import Counter
 from collections.abc import Iterator
+from ipaddress import IPv4Network
 
 from components.accelerators import find
 from components.address_plan import MAXIMUM_ZONES, vpc_cidr_fault
 from components.config_sections import NetworkConfig, Sections
-from components.settings import Fault, fault
+from components.settings import Fault, fault, shown
 
 # An Application Load Balancer needs subnets in two zones.
 # https://docs.aws.amazon.com/elasticloadbalancing/latest/application/application-load-balancers.html
@@ -43,60 +44,78 @@ def _own_rules(sections: Sections) -> Iterator[Fault]:
     network, region = sections.network, sections.general.region
     zones = network.availability_zones
     if not zones:
+        near = region or "eu-central-1"
         yield fault("availabilityZones", (), "a network of our own needs its zones",
-                    f"list zones such as {region}a and {region}b, or give existingVpcId", "existingVpcId")  # fmt: skip
+                    f"list zones such as {near}a and {near}b, or set existingVpcId", "existingVpcId")  # fmt: skip
     if len(zones) > MAXIMUM_ZONES:
-        yield fault("availabilityZones", len(zones), f"the address plan holds at most {MAXIMUM_ZONES} zones",
+        yield fault("availabilityZones", ", ".join(zones), f"the address plan holds at most {MAXIMUM_ZONES} zones",
                     "remove zones from the end of the list")  # fmt: skip
     yield from _zone_faults("availabilityZones", zones, region)
     if network.existing_subnets:
-        yield fault("existingSubnets", len(network.existing_subnets), "belongs to an existing VPC",
-                    "set existingVpcId, or remove existingSubnets", "existingVpcId")  # fmt: skip
+        yield fault("existingSubnets", ", ".join(subnet.subnet_id for subnet in network.existing_subnets),
+                    "belongs to an existing VPC", "set existingVpcId, or remove existingSubnets", "existingVpcId")  # fmt: skip
     found = vpc_cidr_fault(network.vpc_cidr)
     if found:
-        yield fault("vpcCidr", network.vpc_cidr, f"{found.problem}; allowed is {found.allowed}", found.fix)
+        yield fault("vpcCidr", found.value, f"{found.problem}; allowed is {found.allowed}", _uncapitalized(found.fix), "existingVpcId")  # fmt: skip
+
+
+def _uncapitalized(text: str) -> str:
+    return text[:1].lower() + text[1:]
 
 
 def _zone_faults(key: str, zones: tuple[str, ...], region: str) -> Iterator[Fault]:
-    for zone, count in Counter(zones).items():
-        if count > 1:
-            yield fault(key, zone, "is listed twice", "list each zone once")
-        if zone[:-1] != region:
-            yield fault(
-                key, zone, f"is not a zone of {region}", f"use zones of {region}, or change region", "region"
-            )
+    strangers = [zone for zone in zones if zone[:-1] != region]
+    if strangers:
+        yield fault(key, ", ".join(strangers), f"must be zones of {region}",
+                    f"use zones of {region}, or change region", "region")  # fmt: skip
 
 
 def _existing_rules(sections: Sections) -> Iterator[Fault]:
     network = sections.network
     if network.availability_zones:
         yield fault("availabilityZones", ", ".join(network.availability_zones), "an existing VPC brings its zones with its subnets",
-                    "remove it, or existingVpcId", "existingVpcId")  # fmt: skip
+                    "remove it, or existingVpcId")  # fmt: skip
     if not network.existing_subnets:
         yield fault("existingSubnets", (), "an existing VPC needs the subnets to use",
-                    "list subnets, each with id, zone and tier", "existingVpcId")  # fmt: skip
+                    "list subnets, each with id, zone and tier")  # fmt: skip
     yield from _zone_faults("existingSubnets", zones_of(network), sections.general.region)
     for subnet_id, count in Counter(subnet.subnet_id for subnet in network.existing_subnets).items():
         if count > 1:
             yield fault("existingSubnets", subnet_id, "is listed twice", "list each subnet once")
+    if not is_block(network.vpc_cidr):
+        yield fault("vpcCidr", shown(network.vpc_cidr), "must be the IPv4 block of the existing VPC",
+                    "write the block that the VPC has, such as 10.0.0.0/16")  # fmt: skip
     if network.flow_logs:
         yield fault("flowLogs", True, "an existing VPC's flow logs belong to its owner",
-                    "set it to false, or remove existingVpcId", "existingVpcId")  # fmt: skip
+                    "set it to false, or remove existingVpcId")  # fmt: skip
+
+
+def is_block(text: str) -> bool:
+    """Whether the text is an IPv4 block, written as the start of the block and a prefix length."""
+    try:
+        return str(IPv4Network(text)) == text
+    except ValueError:
+        return False
 
 
 def _balancer_rules(sections: Sections) -> Iterator[Fault]:
+    """The balancer sits where the workloads do, or in public subnets when it is public."""
     network, service = sections.network, sections.rag_service
-    if not service.enabled:
-        return
-    key = "existingSubnets" if network.existing_vpc_id else "availabilityZones"
     zones = zones_of(network)
-    if len(set(zones)) < BALANCER_ZONES:
-        yield fault(key, ", ".join(zones), "the RAG service's load balancer needs two zones",
-                    "add a zone, or set ragService to false", "ragService")  # fmt: skip
-    public = {subnet.zone for subnet in network.existing_subnets if subnet.tier == "public"}
-    if network.existing_vpc_id and service.exposure == "public" and len(public) < BALANCER_ZONES:
-        yield fault("existingSubnets", ", ".join(sorted(public)), "a public load balancer needs public subnets in two zones",
-                    "add public subnets, or set exposure to internal", "exposure")  # fmt: skip
+    if not service.enabled or not zones:
+        return
+    if not network.existing_vpc_id:
+        if len(set(zones)) < BALANCER_ZONES:
+            yield fault("availabilityZones", ", ".join(zones), "the RAG service's load balancer needs two zones",
+                        "add a zone, or set ragService to false", "ragService")  # fmt: skip
+        return
+    private = service.exposure == "internal" and reaches_internet_privately(network)
+    tier = "private" if private else "public"
+    if len({subnet.zone for subnet in network.existing_subnets if subnet.tier == tier}) < BALANCER_ZONES:
+        yield fault("existingSubnets", ", ".join(subnet.subnet_id for subnet in network.existing_subnets),
+                    f"the RAG service's load balancer needs {tier} subnets in two zones",
+                    f"add a {tier} subnet in another zone, or set ragService to false",
+                    "ragService", "exposure")  # fmt: skip
 
 
 def _without_nat_rules(sections: Sections) -> Iterator[Fault]:
@@ -104,17 +123,16 @@ def _without_nat_rules(sections: Sections) -> Iterator[Fault]:
 
     https://docs.aws.amazon.com/lambda/latest/dg/configuration-vpc-internet.html
     """
-    key = "existingSubnets" if sections.network.existing_vpc_id else "natGateways"
+    existing = bool(sections.network.existing_vpc_id)
+    remedy = "add private subnets to existingSubnets" if existing else "set natGateways to single"
     functions = sections.orchestrator.enabled or sections.ingestion.enabled
     missing = [name for name in FUNCTION_ENDPOINTS if name not in sections.network.interface_endpoints]
     if sections.vector_store.enabled and sections.vector_store.private_endpoint and functions and missing:
-        yield fault("vectorPrivateEndpoint", True, f"puts the functions inside a network without NAT, from where they cannot reach {', '.join(missing)}",
-                    f"add {', '.join(missing)} to interfaceEndpoints, or set natGateways to single", key, "interfaceEndpoints")  # fmt: skip
+        yield fault("vectorPrivateEndpoint", True, f"puts the functions into a network without NAT, from where they cannot reach {', '.join(missing)}",
+                    f"add {', '.join(missing)} to interfaceEndpoints, or {remedy}",
+                    "existingVpcId", "existingSubnets", "interfaceEndpoints", "vectorStore", "orchestrator", "ingestion")  # fmt: skip
     training = sections.training
-    if not training.enabled or training.nodes == 1:
-        return
-    for name in training.instance_types:
-        accelerator = find(name)
-        if accelerator and accelerator.efa_interfaces > 1:
-            yield fault("trainingNodes", training.nodes, f"a node with several EFA interfaces ({name}) gets no public address and cannot work without NAT",
-                        "set natGateways to single, or trainingNodes to 1", key, "trainingInstanceTypes")  # fmt: skip
+    wide = [name for name in training.instance_types if (found := find(name)) and found.efa_interfaces > 1]
+    if training.enabled and training.nodes > 1 and wide:
+        yield fault("trainingNodes", training.nodes, f"a node with several EFA interfaces ({', '.join(wide)}) gets no public address and cannot work without NAT",
+                    f"{remedy}, or set trainingNodes to 1", "existingVpcId", "existingSubnets")  # fmt: skip

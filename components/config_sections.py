@@ -7,52 +7,42 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from components.settings import Allowed, between, each, matching, one_of, optional, setting
+from components.config_values import (
+    ACCOUNT_ID,
+    ADDRESS,
+    CERTIFICATE_ARN,
+    CHECKPOINT_FOLDER,
+    CONTAINER_IMAGE,
+    EMAIL,
+    FARGATE_CPU_UNITS,
+    FLEET_NAME,
+    FOLDERS,
+    IMAGE_BY_DIGEST,
+    IMAGE_ID,
+    INSTANCE_TYPE,
+    INTERFACE_ENDPOINTS,
+    LOG_RETENTION_DAYS,
+    LONGEST_FUNCTION_SECONDS,
+    LONGEST_RAG_REQUEST_SECONDS,
+    MODEL_ID,
+    MODEL_NAME,
+    NAME_SUFFIX,
+    NODE_IMAGES,
+    PRICE,
+    REGION,
+    RESERVATION_ID,
+    RULE_ID,
+    SECRET_ARN,
+    SPOT_STRATEGIES,
+    STORAGE_CLASSES,
+    SUBNET_ID,
+    TAGS,
+    VPC_ID,
+    ZONE,
+)
+from components.settings import Allowed, between, each, one_of, optional, setting
 
 NAMESPACE = "ai-platform"
-
-REGION = matching(r"[a-z]{2,4}(-[a-z]+)+-\d", "a region such as eu-central-1")
-ZONE = matching(r"[a-z]{2,4}(-[a-z]+)+-\d[a-z]", "an availability zone such as eu-central-1a")
-ACCOUNT_ID = matching(r"\d{12}", "a 12-digit account id, quoted in YAML")
-SECRET_ARN = matching(
-    r"arn:aws[a-z-]*:secretsmanager:[a-z0-9-]+:\d{12}:secret:[A-Za-z0-9/_+=.@-]+",
-    "the ARN of a Secrets Manager secret",
-)
-CERTIFICATE_ARN = matching(
-    r"arn:aws[a-z-]*:acm:[a-z0-9-]+:\d{12}:certificate/[a-f0-9-]+", "the ARN of an ACM certificate"
-)
-INSTANCE_TYPE = matching(r"[a-z][a-z0-9-]*\.[a-z0-9-]+", "an instance type such as g5.xlarge")
-IMAGE_ID = matching(r"ami-([0-9a-f]{8}|[0-9a-f]{17})", "a machine image id such as ami-0123456789abcdef0")
-CONTAINER_IMAGE = matching(r"[a-z0-9][\w./:@-]{0,254}", "a container image reference")
-
-# https://docs.aws.amazon.com/AmazonCloudWatchLogs/latest/APIReference/API_PutRetentionPolicy.html
-LOG_RETENTION_DAYS = (1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922, 3288, 3653)  # fmt: skip
-NODE_IMAGES = ("dlami", "ecs-gpu", "ecs-neuron")
-SPOT_STRATEGIES = (
-    "price-capacity-optimized", "capacity-optimized", "capacity-optimized-prioritized", "lowest-price",
-)  # fmt: skip
-INTERFACE_ENDPOINTS = (
-    "autoscaling", "bedrock-runtime", "ecr.api", "ecr.dkr", "ecs", "ecs-agent", "ecs-telemetry",
-    "elasticfilesystem", "logs", "monitoring", "secretsmanager", "sqs", "ssm", "ssmmessages", "sts",
-)  # fmt: skip
-STORAGE_CLASSES = (
-    "STANDARD_IA",
-    "ONEZONE_IA",
-    "INTELLIGENT_TIERING",
-    "GLACIER_IR",
-    "GLACIER",
-    "DEEP_ARCHIVE",
-)
-# Provider default tags travel to every resource; EC2 allows 50 tags, and some are the platform's own.
-# https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/Using_Tags.html
-TAGS = Allowed(
-    "must hold at most 40 tags, keys of 1 to 128 and values of up to 256 characters, none starting with aws: or named Name",
-    lambda tags: len(tags) <= 40 and all(_is_tag(key, value) for key, value in tags.items()),
-)
-
-
-def _is_tag(key: str, value: str) -> bool:
-    return 0 < len(key) <= 128 and len(value) <= 256 and not key.lower().startswith("aws:") and key != "Name"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,11 +51,7 @@ class GeneralConfig:
 
     region: str = setting("region", allowed=REGION)
     allowed_account_ids: tuple[str, ...] = setting("allowedAccountIds", (), each(ACCOUNT_ID))
-    name_suffix: str = setting(
-        "nameSuffix",
-        "",
-        matching(r"|[a-z0-9]([a-z0-9-]{0,14}[a-z0-9])?", "empty, or up to 16 of a-z, 0-9 and inner hyphens"),
-    )
+    name_suffix: str = setting("nameSuffix", "", NAME_SUFFIX)
     tags: Mapping[str, str] = setting("tags", MappingProxyType({}), TAGS)
     protect_data: bool = setting("protectData", False)
     asleep: bool = setting("asleep", False)
@@ -76,9 +62,7 @@ class GeneralConfig:
 class ExistingSubnet:
     """A subnet of an existing VPC. Its zone is told rather than looked up, so that a preview needs no AWS call."""
 
-    subnet_id: str = setting(
-        "id", allowed=matching(r"subnet-[0-9a-z]{1,17}", "a subnet id such as subnet-0123456789abcdef0")
-    )
+    subnet_id: str = setting("id", allowed=SUBNET_ID)
     zone: str = setting("zone", allowed=ZONE)
     tier: str = setting("tier", allowed=one_of("private", "public"))
 
@@ -94,11 +78,7 @@ class NetworkConfig:
         "interfaceEndpoints", (), each(one_of(*INTERFACE_ENDPOINTS))
     )
     flow_logs: bool = setting("flowLogs", False)
-    existing_vpc_id: str = setting(
-        "existingVpcId",
-        "",
-        optional(matching(r"vpc-[0-9a-z]{1,17}", "a VPC id such as vpc-0123456789abcdef0")),
-    )
+    existing_vpc_id: str = setting("existingVpcId", "", optional(VPC_ID))
     existing_subnets: tuple[ExistingSubnet, ...] = setting("existingSubnets", ())
 
 
@@ -114,12 +94,8 @@ class LifecycleTransition:
 class LifecycleRule:
     """One lifecycle rule of the data lake; -1 days of expiry means that objects never expire."""
 
-    rule_id: str = setting(
-        "id", allowed=matching(r"[A-Za-z0-9_.-]{1,255}", "1 to 255 letters, digits or _.-")
-    )
-    prefix: str = setting(
-        "prefix", "", matching(r"([\w.-]+/)*", "empty, or folders ending in /, such as raw/")
-    )
+    rule_id: str = setting("id", allowed=RULE_ID)
+    prefix: str = setting("prefix", "", FOLDERS)
     minimum_size_bytes: int = setting("minimumSizeBytes", 0, between(0, 5 * 1024**4, "bytes"))
     transitions: tuple[LifecycleTransition, ...] = setting("transitions", ())
     expire_days: int = setting(
@@ -163,33 +139,11 @@ class SharedFilesConfig:
 class GpuFleetConfig:
     """One Auto Scaling group of accelerator nodes."""
 
-    name: str = setting(
-        "name",
-        allowed=matching(
-            r"[a-z]([a-z0-9-]{0,22}[a-z0-9])?", "1 to 24 of a-z, 0-9 and inner hyphens, letter first"
-        ),
-    )
+    name: str = setting("name", allowed=FLEET_NAME)
     purpose: str = setting("purpose", allowed=one_of("training", "inference"))
-    instance_types: tuple[str, ...] = setting(
-        "instanceTypes",
-        # An Auto Scaling group takes up to 40 types (service model of the Auto Scaling API, LaunchTemplateOverrides).
-        allowed=Allowed(
-            "must list 1 to 40 different instance types such as g5.xlarge",
-            lambda items: (
-                1 <= len(items) <= 40
-                and len(set(items)) == len(items)
-                and all(map(INSTANCE_TYPE.accepts, items))
-            ),
-        ),
-    )
-    weights: Mapping[str, int] = setting(
-        "weights",
-        MappingProxyType({}),
-        Allowed(
-            "must map instance types to 1 to 999",
-            lambda weights: all(1 <= w <= 999 for w in weights.values()),
-        ),
-    )
+    # An Auto Scaling group takes up to 40 types (service model of the Auto Scaling API, LaunchTemplateOverrides).
+    instance_types: tuple[str, ...] = setting("instanceTypes", allowed=each(INSTANCE_TYPE, 1, 40))
+    weights: Mapping[str, int] = setting("weights", MappingProxyType({}), each(between(1, 999)))
     node_image: str = setting("nodeImage", allowed=one_of(*NODE_IMAGES))
     minimum: int = setting("minimum", 0, between(0, 1000))
     maximum: int = setting("maximum", allowed=between(1, 1000))
@@ -199,30 +153,10 @@ class GpuFleetConfig:
         "spotAllocationStrategy", "price-capacity-optimized", one_of(*SPOT_STRATEGIES)
     )
     spot_pool_count: int = setting("spotPoolCount", 0, between(0, 20))
-    maximum_price_usd: str = setting(
-        "maximumPriceUsd",
-        "",
-        optional(
-            matching(
-                r"(?!0+(\.0+)?$)\d{1,4}(\.\d{1,6})?", "a price per hour above zero, quoted, such as '0.65'"
-            )
-        ),
-    )
+    maximum_price_usd: str = setting("maximumPriceUsd", "", optional(PRICE))
     volume_size_gib: int = setting("volumeSizeGib", 200, between(30, 16384, "GiB"))
-    capacity_block_reservation_id: str = setting(
-        "capacityBlockReservationId",
-        "",
-        optional(matching(r"cr-[0-9a-f]{17}", "a reservation id such as cr-0123456789abcdef0")),
-    )
-    checkpoint_path: str = setting(
-        "checkpointPath",
-        "",
-        optional(
-            matching(
-                r"/mnt/shared-data/checkpoints(/[\w.-]+)*", "a folder below /mnt/shared-data/checkpoints"
-            )
-        ),
-    )
+    capacity_block_reservation_id: str = setting("capacityBlockReservationId", "", optional(RESERVATION_ID))
+    checkpoint_path: str = setting("checkpointPath", "", optional(CHECKPOINT_FOLDER))
     capacity_rebalancing: bool = setting("capacityRebalancing", False)
     instance_refresh: bool = setting("instanceRefresh", False)
     extra_boot_script: str = setting("extraBootScript", "")
@@ -247,7 +181,7 @@ class MachineImages:
         "machineImages",
         MappingProxyType({}),
         Allowed(
-            f"must map {', '.join(NODE_IMAGES)} to ids such as ami-0123456789abcdef0",
+            f"must map {' or '.join(NODE_IMAGES)} to ids such as ami-0123456789abcdef0",
             lambda images: all(
                 key in NODE_IMAGES and IMAGE_ID.accepts(value) for key, value in images.items()
             ),
@@ -301,13 +235,13 @@ class VectorStoreConfig:
 class AnswersConfig:
     """Models, retrieval, and the time each step may take; shared by the orchestrator and the RAG service."""
 
-    embedding_model: str = setting("embeddingModel", "amazon.titan-embed-text-v2:0")
-    embedding_dimensions: int = setting("embeddingDimensions", 512, one_of(256, 512, 1024, 1536))
-    answer_model: str = setting("answerModel", "global.anthropic.claude-haiku-4-5-20251001-v1:0")
+    embedding_model: str = setting("embeddingModel", "amazon.titan-embed-text-v2:0", MODEL_ID)
+    embedding_dimensions: int = setting("embeddingDimensions", 512, one_of(256, 512, 1024))
+    answer_model: str = setting("answerModel", "global.anthropic.claude-haiku-4-5-20251001-v1:0", MODEL_ID)
     retrieval_count: int = setting("retrievalCount", 5, between(1, 50, "passages"))
     bedrock_read_timeout_seconds: int = setting("bedrockReadTimeoutSeconds", 20, between(1, 600, "seconds"))
     bedrock_maximum_attempts: int = setting("bedrockMaximumAttempts", 2, between(1, 10))
-    client_timeout_seconds: int = setting("clientTimeoutSeconds", 180, between(2, 4000, "seconds"))
+    client_timeout_seconds: int = setting("clientTimeoutSeconds", 180, between(2, 7200, "seconds"))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -315,13 +249,9 @@ class RagServiceConfig:
     """The RAG API on ECS Fargate."""
 
     enabled: bool = setting("ragService", True)
-    image: str = setting(
-        "ragImage",
-        "",
-        optional(matching(r"[a-z0-9][\w./:-]*@sha256:[0-9a-f]{64}", "an image by digest, name@sha256:...")),
-    )
-    cpu_units: int = setting("ragCpuUnits", 512, one_of(256, 512, 1024, 2048, 4096, 8192, 16384))
-    memory_mib: int = setting("ragMemoryMib", 1024, between(512, 122_880, "MiB"))
+    image: str = setting("ragImage", "", optional(IMAGE_BY_DIGEST))
+    cpu_units: int = setting("ragCpuUnits", 512, one_of(*FARGATE_CPU_UNITS))
+    memory_mib: int = setting("ragMemoryMib", 1024, between(512, 249_856, "MiB"))
     minimum_tasks: int = setting("ragMinimumTasks", 1, between(1, 1000, "tasks"))
     maximum_tasks: int = setting("ragMaximumTasks", 4, between(1, 1000, "tasks"))
     desired_tasks: int = setting("ragDesiredTasks", 1, between(1, 1000, "tasks"))
@@ -333,15 +263,11 @@ class RagServiceConfig:
     bearer_token_secret_arn: str = setting("bearerTokenSecretArn", "", optional(SECRET_ARN))
     answer_provider: str = setting("answerProvider", "bedrock", one_of("bedrock", "openai"))
     openai_api_key_secret_arn: str = setting("openaiApiKeySecretArn", "", optional(SECRET_ARN))
-    openai_base_url: str = setting(
-        "openaiBaseUrl",
-        "https://api.openai.com/v1",
-        matching(r"https?://[A-Za-z0-9.:/_-]+", "an http or https address"),
+    openai_base_url: str = setting("openaiBaseUrl", "https://api.openai.com/v1", ADDRESS)
+    openai_model: str = setting("openaiModel", "", MODEL_NAME)
+    request_timeout_seconds: int = setting(
+        "ragRequestTimeoutSeconds", 120, between(1, LONGEST_RAG_REQUEST_SECONDS, "seconds")
     )
-    openai_model: str = setting(
-        "openaiModel", "", matching(r"[\w./:-]{0,128}", "a model name of up to 128 characters")
-    )
-    request_timeout_seconds: int = setting("ragRequestTimeoutSeconds", 120, between(1, 3600, "seconds"))
     alb_idle_timeout_seconds: int = setting("albIdleTimeoutSeconds", 150, between(1, 4000, "seconds"))
 
 
@@ -351,8 +277,9 @@ class OrchestratorConfig:
 
     enabled: bool = setting("orchestrator", True)
     memory_mib: int = setting("orchestratorMemoryMib", 1024, between(128, 10240, "MiB"))
-    # The service model of botocore 1.44.8 says 1,800; every AWS page read still says 900.
-    timeout_seconds: int = setting("orchestratorTimeoutSeconds", 120, between(1, 900, "seconds"))
+    timeout_seconds: int = setting(
+        "orchestratorTimeoutSeconds", 120, between(1, LONGEST_FUNCTION_SECONDS, "seconds")
+    )
     reserved_concurrency: int = setting("orchestratorReservedConcurrency", -1, between(-1, 10_000))
 
 
@@ -362,7 +289,9 @@ class IngestionConfig:
 
     enabled: bool = setting("ingestion", True)
     memory_mib: int = setting("ingestionMemoryMib", 1024, between(128, 10240, "MiB"))
-    timeout_seconds: int = setting("ingestionTimeoutSeconds", 300, between(30, 900, "seconds"))
+    timeout_seconds: int = setting(
+        "ingestionTimeoutSeconds", 300, between(30, LONGEST_FUNCTION_SECONDS, "seconds")
+    )
     # An SQS event source takes 2 to 1,000. https://docs.aws.amazon.com/lambda/latest/api/API_ScalingConfig.html
     maximum_concurrency: int = setting("ingestionMaximumConcurrency", 2, between(2, 1000))
     maximum_receives: int = setting("ingestionMaximumReceives", 5, between(1, 1000))
@@ -373,9 +302,7 @@ class BudgetConfig:
     """A monthly limit with notifications; there is none without an address."""
 
     monthly_limit_usd: int = setting("budgetMonthlyUsd", 100, between(1, 10_000_000, "USD"))
-    email: str = setting(
-        "budgetEmail", "", optional(matching(r"[^@\s]+@[^@\s]+\.[^@\s]+", "an e-mail address"))
-    )
+    email: str = setting("budgetEmail", "", optional(EMAIL))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,13 +8,13 @@ from collections.abc import Callable
 import anyio
 from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse
+
 from rag.deadline import Deadline
 from rag.errors import PipelineError, QuestionTooLongError, UpstreamTimeoutError
 from rag.log import failure_fields, log_event
 from rag.pipeline import Result, Services, answer_question
 from rag.question import MAX_REQUEST_BYTES, question_from_json
 from rag.response import answer_body, answer_fields, error_body
-
 from rag_api.openai_answer import OpenAIAnswerer
 from rag_api.settings import ApiSettings
 
@@ -45,7 +45,7 @@ def create_app(settings: ApiSettings, services: Services) -> FastAPI:
 
     @app.post("/answer")
     async def answer(request: Request) -> JSONResponse:
-        """`{"question": ...}` in; answer, sources and request id out, or an error with a code and sentence."""
+        """`{"question": ...}` in; answer, sources and request id out, or an error with code and sentence."""
         request_id = uuid.uuid4().hex
         try:
             require_token(request.headers.get("authorization", ""), settings.bearer_token)

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import urllib3
+
 from rag.bedrock import ANSWER_MAX_TOKENS, Answer
 from rag.deadline import CONNECT_TIMEOUT_SECONDS
 from rag.errors import ConfigurationError, ThrottledError, UnavailableError, UpstreamTimeoutError
 from rag.prompt import SYSTEM_TEXT, Passage, user_text
-
 from rag_api.settings import OpenAISettings
 
 
@@ -18,6 +18,7 @@ class OpenAIAnswerer:
 
     def __init__(self, settings: OpenAISettings) -> None:
         self._settings = settings
+        # One attempt, and no redirect: it would carry the key to an address that nobody chose.
         self._http = urllib3.PoolManager(retries=False)
 
     def __call__(self, question: str, passages: Sequence[Passage], read_timeout_seconds: int) -> Answer:
@@ -41,11 +42,11 @@ class OpenAIAnswerer:
         timeout = urllib3.Timeout(connect=CONNECT_TIMEOUT_SECONDS, read=read_timeout_seconds)
         url = f"{self._settings.base_url}/chat/completions"
         try:
-            # A redirect would carry the key to an address that nobody chose.
-            return self._http.request(
-                "POST", url, body=body, headers=headers, timeout=timeout, redirect=False
-            )
-        except urllib3.exceptions.TimeoutError as error:
+            return self._http.request("POST", url, body=body, headers=headers, timeout=timeout)
+        except (urllib3.exceptions.ReadTimeoutError, urllib3.exceptions.ConnectTimeoutError) as error:
+            # urllib3 counts a refused connection among the time-outs.
+            if isinstance(error, urllib3.exceptions.NewConnectionError):
+                raise UnavailableError("The answer service refused the connection.") from error
             raise UpstreamTimeoutError("The answer service did not reply in time.") from error
         except urllib3.exceptions.HTTPError as error:
             raise UnavailableError(

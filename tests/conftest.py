@@ -1,23 +1,15 @@
-"""Fixtures that many tests share: one recording per stack, and a way to record a part of the program."""
+"""Fixtures that many tests share: the recording of each stack, and a way to record a part of the program."""
 
-import functools
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
 
 from ops.capture.computed import Computed
-from ops.capture.program import PROJECT_ROOT, record, record_program
+from ops.capture.program import PROJECT_ROOT, record_program
 from ops.capture.recording import Recording
 from ops.capture.stack_files import load_stack_config
-
-STACKS = ("dev", "staging", "prod")
-
-
-@functools.cache
-def recorded(stack: str) -> Recording:
-    """The recording of a stack with its own file, made once for all tests."""
-    return record(stack)
+from recordings import STACKS, recorded
 
 
 @pytest.fixture(params=STACKS)

@@ -170,7 +170,7 @@ def test_a_missing_or_unknown_value_is_refused_by_name(change: dict[str, str | N
 
 
 @pytest.mark.parametrize(
-    "extra_script", ["echo one", "echo 'déjà vu €'", "echo ==AI-PLATFORM-BOOT==", "From me"]
+    "extra_script", ["echo one", "echo 'déjà vu €'", "--==AI-PLATFORM-BOOT==--", "From me"]
 )
 def test_the_archive_for_batch_holds_exactly_the_script(extra_script: str) -> None:
     text = render_multipart("batch", {}, extra_script)

@@ -9,11 +9,10 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
-from rag.chunking import chunk
-from rag.search import IndexedChunk, OpenSearchClient
-
 from ingestion.events import ObjectChange, is_older, newest
 from ingestion.store import ConflictError, DocumentError, DocumentStore, Manifest
+from rag.chunking import chunk
+from rag.search import IndexedChunk, OpenSearchClient
 
 RAW_PREFIX = "raw/"
 TEXT_SUFFIXES = (".txt", ".md")
@@ -37,26 +36,29 @@ class Ingestion:
         """`indexed`, `removed`, `stale` (a newer change is in already) or `skipped` (no text document)."""
         if not is_document(change.key):
             return "skipped"
+        # Ids that this invocation wrote before it lost; they stand in no manifest, and no search finds them yet.
+        unlisted: set[str] = set()
         for attempt in range(CONFLICT_ATTEMPTS):
             manifest = self.store.read_manifest(change.key)
-            # After a conflict it is done again in any case: the loser may have overwritten the winner's chunks.
+            # After a conflict it is done again in any case: the loser may have overwritten a winner's chunk.
             if attempt == 0 and manifest and is_older(change.sequencer, manifest.sequencer):
                 return "stale"
             try:
-                return self._synchronise(change, manifest)
+                return self._synchronise(change, manifest, unlisted)
             except ConflictError as error:
                 conflict = error
         raise conflict
 
-    def _synchronise(self, change: ObjectChange, manifest: Manifest | None) -> str:
+    def _synchronise(self, change: ObjectChange, manifest: Manifest | None, unlisted: set[str]) -> str:
         document = self.store.read_document(change.key)
         if document is None:
-            self._remove(change.key, manifest)
+            self._remove(change.key, manifest, unlisted)
             return "removed"
         content, etag = document
         chunks = self._chunks(change.key, content)
-        old_ids = self._known_ids(change.key, manifest)
+        old_ids = unlisted | self._known_ids(change.key, manifest)
         new_ids = self.index.bulk_index(self.index_alias, chunks, self._own_ids(change.key, len(chunks)))
+        unlisted.update(new_ids)
         self.store.write_rows(change.key, *_rows(chunks))
         self.index.bulk_delete(self.index_alias, sorted(old_ids - set(new_ids)))
         written = Manifest(
@@ -66,20 +68,11 @@ class Ingestion:
             model_id=self.model_id,
             chunk_ids=tuple(new_ids),
         )
-        self._write_manifest(written, manifest)
+        self.store.write_manifest(written, manifest)
         return "indexed"
 
-    def _write_manifest(self, written: Manifest, replaces: Manifest | None) -> None:
-        try:
-            self.store.write_manifest(written, replaces)
-        except ConflictError:
-            if self.collection_generation == "CLASSIC":
-                # These ids stand in no manifest, so nobody else would ever delete them.
-                self.index.bulk_delete(self.index_alias, list(written.chunk_ids))
-            raise
-
-    def _remove(self, key: str, manifest: Manifest | None) -> None:
-        self.index.bulk_delete(self.index_alias, sorted(self._known_ids(key, manifest)))
+    def _remove(self, key: str, manifest: Manifest | None, unlisted: set[str]) -> None:
+        self.index.bulk_delete(self.index_alias, sorted(unlisted | self._known_ids(key, manifest)))
         self.store.delete_rows(key)
         if manifest:
             self.store.delete_manifest(manifest)

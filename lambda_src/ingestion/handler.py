@@ -7,14 +7,14 @@ from typing import Any
 
 import boto3
 from botocore.config import Config
-from rag.deadline import CONNECT_TIMEOUT_SECONDS, Deadline
-from rag.log import failure_fields, log_event
-from rag.pipeline import Services
 
 from ingestion.core import TEXT_SUFFIXES, Ingestion
 from ingestion.events import EventError, ObjectChange, object_changes
 from ingestion.settings import IngestionSettings
 from ingestion.store import DocumentStore
+from rag.deadline import CONNECT_TIMEOUT_SECONDS, Deadline
+from rag.log import failure_fields, log_event
+from rag.pipeline import Services
 
 S3_READ_TIMEOUT_SECONDS = 20
 S3_MAX_ATTEMPTS = 3

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from botocore.exceptions import ClientError
+
 from rag.aws_errors import typed_errors
 from rag.errors import PipelineError
 
@@ -32,7 +33,7 @@ class DocumentError(PipelineError):
 
 @dataclass(frozen=True, kw_only=True)
 class Manifest:
-    """What the index holds of one document. `version` is the ETag of the manifest object once it is written."""
+    """What the index holds of one document. `version` is the ETag of the manifest object once written."""
 
     document_key: str
     document_etag: str

@@ -7,13 +7,12 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
+from orchestrator.request import question_from_event
 from rag.deadline import Deadline
 from rag.log import failure_fields, log_event
 from rag.pipeline import Services, answer_question
 from rag.response import answer_body, answer_fields, error_body
 from rag.settings import PipelineSettings
-
-from orchestrator.request import question_from_event
 
 
 @cache

@@ -32,7 +32,7 @@ class Answer:
 
 @lru_cache(maxsize=8)
 def bedrock_client(region: str, read_timeout_seconds: int) -> Any:
-    """A client that makes one attempt per call; `rag.deadline.Attempts`, which knows the time left, repeats."""
+    """A client that makes one attempt per call: `rag.deadline.Attempts` knows the time left and repeats."""
     config = Config(
         region_name=region,
         connect_timeout=CONNECT_TIMEOUT_SECONDS,

@@ -9,8 +9,8 @@ BREAKS = ("\n\n", "\n", ". ", " ")
 def chunk(text: str, size: int = CHUNK_CHARACTERS, overlap: int = OVERLAP_CHARACTERS) -> list[str]:
     """Pieces of at most `size` characters, none of them blank, that cover the text in order.
 
-    A piece begins with at most the last `overlap` characters of the one before; `overlap` must be under half of
-    `size`.
+    A piece begins with at most the last `overlap` characters of the one before. `overlap` must be under half
+    of `size`.
     """
     if not 0 <= overlap < size // 2:
         raise ValueError(f"overlap is {overlap}, it must be from 0 to under half of size ({size}).")

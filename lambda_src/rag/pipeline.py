@@ -71,7 +71,7 @@ class Services:
         )
 
     def search_attempts(self) -> Attempts:
-        """Attempts for a search. Its time-out already covers a collection that wakes up, so it is not repeated."""
+        """Attempts for a search. Its time-out covers a collection that wakes up, so that is not repeated."""
         retry_on: tuple[type[PipelineError], ...] = (ThrottledError, UnavailableError)
         return Attempts(maximum=2, read_timeout_seconds=SEARCH_READ_TIMEOUT_SECONDS, retry_on=retry_on)
 

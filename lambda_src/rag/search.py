@@ -61,7 +61,7 @@ class OpenSearchClient:
     def bulk_index(self, index: str, chunks: Sequence[IndexedChunk], ids: Sequence[str] | None) -> list[str]:
         """Write `chunks` and return their ids in the same order.
 
-        `ids` may be given to a NEXTGEN collection only: vector collections of CLASSIC refuse ids of one's own.
+        `ids` may be given to a NEXTGEN collection only: vector collections of CLASSIC refuse ids of ours.
         """
         written: list[str] = []
         for start in range(0, len(chunks), BULK_ITEMS):

@@ -10,12 +10,12 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import boto3
+
 from rag.deadline import Deadline
 from rag.environment import Environment
 from rag.log import log_event
 from rag.opensearch_http import OpenSearchHttp
 from rag.search import OpenSearchClient
-
 from vector_index.index import IndexRequest, ensure_index
 
 

@@ -138,8 +138,8 @@ def _bring_about(client: OpenSearchClient, request: IndexRequest, did: list[str]
         did.append(f"created index {request.index}")
     elif dimension != request.dimension:
         raise VectorIndexError(
-            f"The index {request.index} exists with dimension {dimension}, but {request.dimension} was asked for. "
-            "A dimension cannot be changed: choose another index name, fill the new index, then move the alias."
+            f"The index {request.index} exists with dimension {dimension}, "
+            f"but {request.dimension} was asked for. A dimension cannot be changed: choose another index name, fill the new index, then move the alias."
         )
     targets = client.alias_targets(request.alias)
     if targets:

@@ -60,7 +60,7 @@ class Computed:
         physical = (
             inputs.get("name")
             or inputs.get("bucket")
-            or f"{name}-{hashlib.sha256(name.encode()).hexdigest()[:7]}"
+            or f"{inputs.get('namePrefix') or f'{name}-'}{hashlib.sha256(name.encode()).hexdigest()[:7]}"
         )
         made = Made(
             name=name,
@@ -74,8 +74,13 @@ class Computed:
         return str(values.pop("id", physical)), values
 
     def component(self, outputs: Values) -> Values:
-        """The outputs of a remote component whose children are known."""
-        return outputs if self.known and not self.empty else {}
+        """The outputs of a remote component: ids where they are known, also with `empty`, as the engine always has them.
+
+        Lists of its children come back empty: the engine hands those over as references, which nothing here follows.
+        """
+        ids = {key: value for key, value in outputs.items() if key.endswith(("Id", "Ids"))}
+        children: Values = {key: [] for key in outputs.keys() - ids.keys() if isinstance(outputs[key], list)}
+        return {**children, **ids} if self.known else children
 
     def invoke(self, token: str, arguments: Mapping[str, Any]) -> Values:
         """The answer of a function; UnknownInvokeError names a token that has none."""
@@ -130,9 +135,7 @@ def _bucket(made: Made) -> Values:
     suffix = partition_of(made.region)[1]
     return {
         "bucket": made.physical_name,
-        "arn": made.arn("s3", f"::{made.physical_name}", regional=False, account=False).replace(
-            "::::", ":::"
-        ),
+        "arn": made.arn("s3", made.physical_name, regional=False, account=False),
         "bucketRegionalDomainName": f"{made.physical_name}.s3.{made.region}.{suffix}",
         "region": made.region,
     }
@@ -214,6 +217,12 @@ def _image(made: Made) -> Values:
     return {"id": "", "imageUri": f"{url}@sha256:{made.hexadecimal(64)}"}
 
 
+def _compute_environment(made: Made) -> Values:
+    """Batch makes an ECS cluster for each, under a name of its own."""
+    arn = made.arn("batch", f"compute-environment/{made.physical_name}")
+    return {"id": arn, "arn": arn, "ecsClusterArn": made.arn("ecs", f"cluster/AWSBatch-{made.physical_name}")}
+
+
 def _job_definition(made: Made) -> Values:
     arn = made.arn("batch", f"job-definition/{made.physical_name}")
     return {"id": f"{arn}:1", "arn": f"{arn}:1", "arnPrefix": arn, "revision": 1}
@@ -223,7 +232,7 @@ MAKERS: dict[str, Maker] = {
     "aws:appautoscaling/policy:Policy": _named("autoscaling", "scalingPolicy:{name}"),
     "aws:appautoscaling/target:Target": _scalable_target,
     "aws:autoscaling/group:Group": _named("autoscaling", "autoScalingGroup:{name}"),
-    "aws:batch/computeEnvironment:ComputeEnvironment": _by_arn("batch", "compute-environment/{name}"),
+    "aws:batch/computeEnvironment:ComputeEnvironment": _compute_environment,
     "aws:batch/jobDefinition:JobDefinition": _job_definition,
     "aws:batch/jobQueue:JobQueue": _by_arn("batch", "job-queue/{name}"),
     "aws:budgets/budget:Budget": _named("budgets", "budget/{name}", regional=False),
@@ -278,6 +287,7 @@ INVOKES: dict[str, Maker] = {
     },
     "aws:ssm/getParameter:getParameter": lambda made: {
         "value": f"ami-{made.hexadecimal(17)}",
+        "insecureValue": f"ami-{made.hexadecimal(17)}",
         "arn": made.arn("ssm", f"parameter{made.inputs.get('name', '')}"),
         "type": "String",
         "version": 1,

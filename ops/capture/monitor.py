@@ -68,8 +68,10 @@ class RecordingMonitor(MockMonitor):
         self._add(_recorded(request, urn, self._parent(request.parent), inputs, {**inputs, **values}))
         self.resources[urn] = MockMonitor.ResourceRegistration(urn, resource_id, {**inputs, **values})
         # Inputs go back as they came, since secrets and unknowns have a form of their own on the wire.
+        # A remote component answers with its own outputs only.
         answer = Struct()
-        answer.CopyFrom(request.object)
+        if not request.remote:
+            answer.CopyFrom(request.object)
         answer.update(values)
         return resource_pb2.RegisterResourceResponse(urn=urn, id=resource_id, object=answer)
 

@@ -1,9 +1,9 @@
 """Runs the real program with a real stack file on the recording monitor: no AWS account, no command line."""
 
 import asyncio
-import gc
 import logging
 import runpy
+import threading
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -41,7 +41,7 @@ def record(
     if project:
         config = replace(config, project=project)
     return record_program(
-        lambda: _run_main(root), config, stack, computed=computed, preview=preview, root=root
+        lambda: run_main(root), config, stack, computed=computed, preview=preview, root=root
     )
 
 
@@ -99,20 +99,17 @@ def _run(
         MockSettings(
             monitor=monitor, monitor_features=set(), engine=MockEngine(logger), project=config.project, stack=stack,
             dry_run=preview, organization=None, callbacks=None, root_directory=str(root),
+            # Of its own: a run that fails leaves tasks behind, on which the next one would wait for ever.
+            outputs=set(), lock=threading.Lock(),
         )
     )  # fmt: skip
     _forget_stack()
-    loop = asyncio.new_event_loop()
-    asyncio.set_event_loop(loop)
     try:
-        loop.run_until_complete(run_in_stack(program))
+        with asyncio.Runner() as runner:
+            runner.run(run_in_stack(program))
     finally:
         _forget_stack()
         set_all_config({}, [])
-        loop.run_until_complete(loop.shutdown_default_executor())
-        loop.close()
-        asyncio.set_event_loop(None)
-        gc.collect()
 
 
 def _forget_stack() -> None:
@@ -120,7 +117,8 @@ def _forget_stack() -> None:
     set_root_resource(cast(Any, None))
 
 
-def _run_main(root: Path) -> None:
+def run_main(root: Path = PROJECT_ROOT) -> None:
+    """Runs the program's entry point, as the language host does."""
     runpy.run_path(str(root / "__main__.py"), run_name="__main__")
 
 

@@ -24,6 +24,7 @@ VALUES = {
     "batch": {},
 }
 TRAIN = 'train --cache "$HF_HOME"'
+FSTAB = "written /etc/fstab LABEL=scratch /scratch xfs noatime,nofail 0 0"
 COMPLETE = (
     "aws autoscaling complete-lifecycle-action --region eu-central-1 --auto-scaling-group-name "
     "ai-platform-dev-research --lifecycle-hook-name shared-files-mounted --instance-id i-0123456789abcdef0 "
@@ -39,19 +40,18 @@ FAKES = {
     '  printf "mount.nfs4:\\ntimed out\\n" >&2; exit 32\n'
     "fi",
     "curl": 'case "$*" in\n'
-    "  *'--request PUT '*/latest/api/token*) echo T1 ;;\n"
+    "  *'--request PUT '*/latest/api/token*token-ttl-seconds:*) echo T1 ;;\n"
     "  */meta-data/instance-id*'X-aws-ec2-metadata-token: T1') echo i-0123456789abcdef0 ;;\n"
     "  *) ((INSTALLER_REACHABLE)) ;;\n"
     "esac",
-    "sh": 'mount_efs="${0%/*}/mount.efs"; echo >"$mount_efs"; chmod_real "$mount_efs"',
+    "sh": "install_recorder mount.efs",
+    "dnf": "install_recorder mdadm",
     "tee": 'while read -r line; do printf "%s\\n" "written ${*: -1} $line" >>"$CALLS"; done',
     "lsblk": 'echo "/dev/nvme0n1 Amazon Elastic Block Store"\n'
     'for disk in $INSTANCE_STORE; do echo "$disk Amazon EC2 NVMe Instance Storage"; done',
     "chattr": 'exit "$CHATTR_STATUS"',
     "mkfs.xfs": 'exit "$MKFS_STATUS"',
-    **dict.fromkeys(
-        ("aws", "chmod", "dnf", "mdadm", "mkdir", "mountpoint", "shutdown", "sleep", "train"), ""
-    ),
+    **dict.fromkeys(("aws", "chmod", "mkdir", "mountpoint", "shutdown", "sleep", "train"), ""),
 }
 BEHAVIOUR = {
     "MOUNT_FAILURES": "0",
@@ -82,7 +82,8 @@ def _install_programs(folder: Path) -> None:
     folder.mkdir()
     for name in REAL_PROGRAMS:
         (folder / name).symlink_to(str(shutil.which(name)))
-    (folder / "chmod_real").write_text(f'#!/bin/bash\n{shutil.which("chmod")} +x "$1"\n')
+    recorder = folder / "sleep"
+    (folder / "install_recorder").write_text(f'#!/bin/bash\n{shutil.which("cp")} {recorder} "{folder}/$1"\n')
     for name, body in FAKES.items():
         (folder / name).write_text(f"{RECORD}{body}\n")
     for program in folder.iterdir():
@@ -208,7 +209,14 @@ def test_scratch_lies_on_the_local_disks_that_the_image_mounted(
 ) -> None:
     node = boot("dlami", INSTANCE_STORE=instance_store)
 
-    assert ("mount --bind /opt/dlami/nvme /scratch" in node.calls) == bound, "scratch is on the wrong disk"
+    steps = [
+        "mountpoint --quiet /opt/dlami/nvme",
+        "mount --bind /opt/dlami/nvme /scratch",
+        "written /etc/fstab /opt/dlami/nvme /scratch none "
+        "bind,nofail,x-systemd.requires=dlami-nvme.service 0 0",
+    ]
+    done = [call for call in node.calls if "/opt/dlami/nvme" in call]
+    assert done == (steps if bound else []), "scratch is on the root disk, now or after a reboot"
     assert "chmod 1777 /scratch" in node.calls, "users could not write to scratch"
 
 
@@ -227,13 +235,18 @@ def test_an_ecs_node_joins_the_cluster_with_gpu_and_spot_draining(boot: Callable
     ("instance_store", "expected"),
     [
         ("", []),
-        ("/dev/nvme1n1", ["mkfs.xfs -f -L scratch /dev/nvme1n1", "mount -o noatime /dev/nvme1n1 /scratch"]),
+        (
+            "/dev/nvme1n1",
+            ["mkfs.xfs -f -L scratch /dev/nvme1n1", "mount -o noatime /dev/nvme1n1 /scratch", FSTAB],
+        ),
         (
             "/dev/nvme1n1 /dev/nvme2n1",
             [
+                "dnf install --assumeyes mdadm",
                 "mdadm --create /dev/md0 --run --level=0 --raid-devices=2 /dev/nvme1n1 /dev/nvme2n1",
                 "mkfs.xfs -f -L scratch /dev/md0",
                 "mount -o noatime /dev/md0 /scratch",
+                FSTAB,
             ],
         ),
     ],
@@ -244,8 +257,13 @@ def test_a_container_host_uses_all_local_disks_and_no_other_for_scratch(
 ) -> None:
     node = boot(script_name, INSTANCE_STORE=instance_store)
 
-    used = [call for call in node.calls if call.split()[0] in ("mdadm", "mkfs.xfs", "mount")]
+    used = [
+        call
+        for call in node.calls
+        if call.startswith(("dnf", "mdadm", "mkfs.xfs", "mount", "written /etc/fstab"))
+    ]
     assert (node.status, used) == (0, expected), "a disk is left unused, or the root disk is formatted"
+    assert "chmod 1777 /scratch" in node.calls, "tasks could not write to scratch"
 
 
 @pytest.mark.parametrize("script_name", ["ecs", "batch"])

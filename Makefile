@@ -1,0 +1,57 @@
+# Every command sets up what it needs: a virtual environment in .venv with the locked packages.
+SHELL := /bin/sh
+PYTHON ?= python3
+STACK ?= dev
+BIN := .venv/bin
+SOURCES := __main__.py components lambda_src rag_api gpu_node ops tests benchmarks
+
+.DEFAULT_GOAL := help
+.PHONY: help preview test check format bench mutants lock images clean
+
+help: ## Show the commands
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | while IFS="$$(printf '\t')" read -r name text; do printf '  make %-9s %s\n' "$$name" "$$text"; done
+
+preview: .venv/.run ## Show what `pulumi up` would build, without an AWS account (STACK=dev)
+	@$(BIN)/python -m ops preview --stack $(STACK)
+
+test: .venv/.dev ## Run the tests
+	@$(BIN)/python -m pytest
+
+check: .venv/.dev ## Format, lint, types and tests, as CI runs them
+	$(BIN)/ruff format --check $(SOURCES)
+	$(BIN)/ruff check $(SOURCES)
+	$(BIN)/ty check
+	$(BIN)/python -m pytest
+
+format: .venv/.dev ## Format the code
+	$(BIN)/ruff format $(SOURCES)
+	$(BIN)/ruff check --fix $(SOURCES)
+
+bench: .venv/.dev ## Measure the preview against its floor
+	@$(BIN)/python -m benchmarks.preview
+
+mutants: .venv/.dev ## Break the code in known ways and count what the tests catch
+	@$(BIN)/python -m tests.mutants
+
+images: .venv/.run ## Pin the machine images of a stack (STACK=dev; needs AWS credentials)
+	@$(BIN)/python -m ops images --stack $(STACK)
+
+lock: .venv/.dev ## Lock the packages anew after a change of pyproject.toml
+	$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-annotate --no-header pyproject.toml -o requirements.txt
+	$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-annotate --no-header --group dev -c requirements.txt pyproject.toml -o requirements-dev.txt
+
+clean: ## Remove the virtual environment and caches
+	rm -rf .venv .pytest_cache .ruff_cache .hypothesis
+
+.venv/pyvenv.cfg:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed; name one: make PYTHON=python3.13 ..." >&2; exit 1; }
+	@$(PYTHON) -m venv .venv || { echo "$(PYTHON) cannot make virtual environments; on Debian and Ubuntu: apt-get install python3-venv" >&2; exit 1; }
+
+.venv/.run: requirements.txt | .venv/pyvenv.cfg
+	@echo "Setting up .venv (once, about a minute) ..." >&2
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.txt
+	@touch $@
+
+.venv/.dev: requirements-dev.txt .venv/.run | .venv/pyvenv.cfg
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.txt
+	@touch $@

@@ -1,0 +1,167 @@
+"""The way in to the RAG API: an application load balancer, inside the network unless the stack publishes it."""
+
+from dataclasses import dataclass
+
+import pulumi
+import pulumi_aws as aws
+
+from components.config_sections import RagServiceConfig
+from components.network import Network
+from components.rag_task import HEALTH_PATH, PORT
+
+HTTP_PORT = 80
+HTTPS_PORT = 443
+ANYWHERE = "0.0.0.0/0"
+# TLS 1.2 and 1.3, forward secrecy only.
+# https://docs.aws.amazon.com/elasticloadbalancing/latest/application/describe-ssl-policies.html
+TLS_POLICY = "ELBSecurityPolicy-TLS13-1-2-2021-06"
+
+
+@dataclass(frozen=True, kw_only=True)
+class LoadBalancerArgs:
+    config: RagServiceConfig
+    network: Network
+    protect: bool
+
+
+class LoadBalancer(pulumi.ComponentResource):
+    """The balancer, its listeners and one target group; `connect` joins tasks to it.
+
+    With a certificate it speaks HTTPS and redirects HTTP; without one, which only an internal balancer may be, plain
+    HTTP. Callers come from the VPC's own addresses, or from anywhere when the API is public.
+    """
+
+    listener: aws.lb.Listener
+    target_group: aws.lb.TargetGroup
+    security_group_id: pulumi.Output[str]
+    request_label: pulumi.Output[str]
+    url: pulumi.Output[str]
+
+    def __init__(self, name: str, args: LoadBalancerArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        super().__init__("aiplatform:index:LoadBalancer", name, None, opts)
+        self.security_group_id = self._security_group(args)
+        balancer = self._balancer(args)
+        self.target_group = self._target_group(args)
+        self.listener = self._listeners(args.config, balancer)
+        # https://docs.aws.amazon.com/autoscaling/application/APIReference/API_PredefinedMetricSpecification.html
+        self.request_label = pulumi.Output.concat(balancer.arn_suffix, "/", self.target_group.arn_suffix)
+        scheme = "https" if args.config.certificate_arn else "http"
+        self.url = pulumi.Output.concat(scheme, "://", balancer.dns_name)
+        self.register_outputs({"url": self.url})
+
+    def connect(self, security_group_id: pulumi.Input[str]) -> None:
+        """Lets the balancer, and nobody else, reach the tasks of a security group on their port."""
+        aws.vpc.SecurityGroupEgressRule(
+            f"{self.pulumi_resource_name}-to-tasks",
+            security_group_id=self.security_group_id,
+            referenced_security_group_id=security_group_id,
+            ip_protocol="tcp",
+            from_port=PORT,
+            to_port=PORT,
+            opts=pulumi.ResourceOptions(parent=self),
+        )
+        aws.vpc.SecurityGroupIngressRule(
+            f"{self.pulumi_resource_name}-into-tasks",
+            security_group_id=security_group_id,
+            referenced_security_group_id=self.security_group_id,
+            ip_protocol="tcp",
+            from_port=PORT,
+            to_port=PORT,
+            opts=pulumi.ResourceOptions(parent=self),
+        )
+
+    def _security_group(self, args: LoadBalancerArgs) -> pulumi.Output[str]:
+        name, child = self.pulumi_resource_name, pulumi.ResourceOptions(parent=self)
+        group = aws.ec2.SecurityGroup(
+            f"{name}-group",
+            description="Load balancer of the RAG API",
+            vpc_id=args.network.vpc_id,
+            opts=child,
+        )
+        for port in listening_ports(args.config):
+            aws.vpc.SecurityGroupIngressRule(
+                f"{name}-port-{port}",
+                security_group_id=group.id,
+                # A public API is for everybody: the bearer token, not the address, says who may call it.
+                cidr_ipv4=ANYWHERE if args.config.exposure == "public" else args.network.vpc_cidr,
+                ip_protocol="tcp",
+                from_port=port,
+                to_port=port,
+                opts=child,
+            )
+        return group.id
+
+    def _balancer(self, args: LoadBalancerArgs) -> aws.lb.LoadBalancer:
+        network, public = args.network, args.config.exposure == "public"
+        return aws.lb.LoadBalancer(
+            # AWS allows 32 characters, and auto-naming adds 8 to this name.
+            self.pulumi_resource_name,
+            load_balancer_type="application",
+            internal=not public,
+            subnets=network.public_subnet_ids if public else network.workload_subnet_ids,
+            security_groups=[self.security_group_id],
+            idle_timeout=args.config.alb_idle_timeout_seconds,
+            drop_invalid_header_fields=True,
+            enable_deletion_protection=args.protect,
+            opts=pulumi.ResourceOptions(parent=self),
+        )
+
+    def _target_group(self, args: LoadBalancerArgs) -> aws.lb.TargetGroup:
+        return aws.lb.TargetGroup(
+            # Auto-named: a changed port makes a new group while the old one still has its name.
+            f"{self.pulumi_resource_name}-tasks",
+            vpc_id=args.network.vpc_id,
+            target_type="ip",
+            protocol="HTTP",
+            port=PORT,
+            # A task that leaves may finish the request it works on.
+            deregistration_delay=args.config.request_timeout_seconds,
+            health_check={
+                "path": HEALTH_PATH,
+                "protocol": "HTTP",
+                "matcher": "200",
+                "interval": 15,
+                "timeout": 5,
+                "healthy_threshold": 2,
+                "unhealthy_threshold": 3,
+            },
+            opts=pulumi.ResourceOptions(parent=self),
+        )
+
+    def _listeners(self, config: RagServiceConfig, balancer: aws.lb.LoadBalancer) -> aws.lb.Listener:
+        """The listener that forwards to the tasks, and the redirect beside it when there is a certificate."""
+        name, child = self.pulumi_resource_name, pulumi.ResourceOptions(parent=self)
+        encrypted = bool(config.certificate_arn)
+        if encrypted:
+            aws.lb.Listener(
+                f"{name}-redirect",
+                load_balancer_arn=balancer.arn,
+                port=HTTP_PORT,
+                protocol="HTTP",
+                default_actions=[
+                    {
+                        "type": "redirect",
+                        "redirect": {
+                            "protocol": "HTTPS",
+                            "port": str(HTTPS_PORT),
+                            "status_code": "HTTP_301",
+                        },
+                    }
+                ],
+                opts=child,
+            )
+        return aws.lb.Listener(
+            f"{name}-listener",
+            load_balancer_arn=balancer.arn,
+            port=HTTPS_PORT if encrypted else HTTP_PORT,
+            protocol="HTTPS" if encrypted else "HTTP",
+            certificate_arn=config.certificate_arn or None,
+            ssl_policy=TLS_POLICY if encrypted else None,
+            default_actions=[{"type": "forward", "target_group_arn": self.target_group.arn}],
+            opts=child,
+        )
+
+
+def listening_ports(config: RagServiceConfig) -> tuple[int, ...]:
+    """The ports that callers may reach."""
+    return (HTTPS_PORT, HTTP_PORT) if config.certificate_arn else (HTTP_PORT,)

@@ -1,0 +1,23 @@
+"""The environment variables from which the pipeline in `lambda_src/rag` reads its settings."""
+
+import pulumi
+
+from components.config_sections import AnswersConfig
+from components.vector_store import VectorStore
+
+
+def pipeline_environment(answers: AnswersConfig, vector_store: VectorStore) -> dict[str, pulumi.Input[str]]:
+    """What `rag.settings.PipelineSettings` reads, but for AWS_REGION, which Lambda sets and reserves for itself.
+
+    https://docs.aws.amazon.com/lambda/latest/dg/configuration-envvars.html
+    """
+    return {
+        "OPENSEARCH_ENDPOINT": vector_store.collection_endpoint,
+        "INDEX_ALIAS": vector_store.index_alias,
+        "EMBEDDING_MODEL_ID": answers.embedding_model,
+        "EMBEDDING_DIMENSIONS": str(answers.embedding_dimensions),
+        "ANSWER_MODEL_ID": answers.answer_model,
+        "BEDROCK_READ_TIMEOUT_SECONDS": str(answers.bedrock_read_timeout_seconds),
+        "BEDROCK_MAX_ATTEMPTS": str(answers.bedrock_maximum_attempts),
+        "RETRIEVAL_COUNT": str(answers.retrieval_count),
+    }

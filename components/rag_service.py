@@ -1,0 +1,176 @@
+"""The RAG API as an ECS service on Fargate, behind a load balancer, scaled by CPU and by requests."""
+
+from dataclasses import dataclass
+from math import gcd
+from urllib.parse import urlsplit
+
+import pulumi
+import pulumi_aws as aws
+
+from components.aws_account import AwsAccount
+from components.cluster import Cluster
+from components.config_sections import AnswersConfig, RagServiceConfig
+from components.container_image import ContainerImage, ContainerImageArgs
+from components.load_balancer import ANYWHERE, HTTPS_PORT, LoadBalancer, LoadBalancerArgs
+from components.network import Network
+from components.rag_task import CONTAINER, PORT, RagTask, RagTaskArgs, repository_arn_of
+from components.service_scaling import ServiceScaling, ServiceScalingArgs
+from components.vector_store import VectorStore
+
+HEALTH_CHECK_GRACE_SECONDS = 90
+
+
+@dataclass(frozen=True, kw_only=True)
+class RagServiceArgs:
+    config: RagServiceConfig
+    answers: AnswersConfig
+    account: AwsAccount
+    network: Network
+    cluster: Cluster
+    capacity: aws.ecs.ClusterCapacityProviders
+    vector_store: VectorStore
+    name_suffix: str
+    log_retention_days: int
+    protect: bool
+
+
+class RagService(pulumi.ComponentResource):
+    """The API at `url`; `role` is what the application may do, and is granted to from outside.
+
+    A deployment whose tasks do not become healthy is rolled back. An image given by digest must be built for
+    linux/arm64; `repository_url` is then None. With a certificate, `url` shows the balancer's own name: point the
+    certificate's domain to it.
+    """
+
+    role: aws.iam.Role
+    url: pulumi.Output[str]
+    service_name: pulumi.Output[str]
+    repository_url: pulumi.Output[str] | None
+
+    def __init__(self, name: str, args: RagServiceArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        super().__init__("aiplatform:index:RagService", name, None, opts)
+        balancer = LoadBalancer(
+            f"{name}-balancer",
+            LoadBalancerArgs(config=args.config, network=args.network, protect=args.protect),
+            opts=pulumi.ResourceOptions(parent=self),
+        )
+        task = self._task(args)
+        service = self._service(args, task, balancer)
+        ServiceScaling(
+            f"{name}-scaling",
+            ServiceScalingArgs(
+                config=args.config,
+                cluster_name=args.cluster.cluster_name,
+                service_name=service.name,
+                balancer=balancer,
+            ),
+            opts=pulumi.ResourceOptions(parent=self),
+        )
+        self.role = task.role
+        self.url = balancer.url
+        self.service_name = service.name
+        self.register_outputs(
+            {"url": self.url, "service_name": self.service_name, "repository_url": self.repository_url}
+        )
+
+    def _task(self, args: RagServiceArgs) -> RagTask:
+        """The task, with the configured image or one that is built here."""
+        name, child = self.pulumi_resource_name, pulumi.ResourceOptions(parent=self)
+        image: pulumi.Input[str] = args.config.image
+        repository_arn: pulumi.Input[str] | None = repository_arn_of(
+            args.config.image, args.account.partition
+        )
+        self.repository_url = None
+        if not args.config.image:
+            built = ContainerImage(f"{name}-build", ContainerImageArgs(protect=args.protect), opts=child)
+            image, repository_arn = built.image_uri, built.repository_arn
+            self.repository_url = built.repository_url
+        task_args = RagTaskArgs(
+            config=args.config,
+            answers=args.answers,
+            account=args.account,
+            vector_store=args.vector_store,
+            image=image,
+            repository_arn=repository_arn,
+            name_suffix=args.name_suffix,
+            log_retention_days=args.log_retention_days,
+        )
+        return RagTask(f"{name}-task", task_args, opts=child)
+
+    def _service(self, args: RagServiceArgs, task: RagTask, balancer: LoadBalancer) -> aws.ecs.Service:
+        return aws.ecs.Service(
+            f"{self.pulumi_resource_name}-service",
+            cluster=args.cluster.cluster_arn,
+            task_definition=task.definition_arn,
+            desired_count=args.config.desired_tasks,
+            capacity_provider_strategies=[
+                {"capacity_provider": provider, "base": base, "weight": weight}
+                for provider, base, weight in capacity_strategy(args.config.fargate_spot_percent)
+            ],
+            # The provider updates a capacity strategy in place only with this (its documentation of the strategy).
+            force_new_deployment=True,
+            deployment_circuit_breaker={"enable": True, "rollback": True},
+            health_check_grace_period_seconds=HEALTH_CHECK_GRACE_SECONDS,
+            wait_for_steady_state=True,
+            network_configuration={
+                "subnets": args.network.workload_subnet_ids,
+                "security_groups": [self._security_group(args, balancer)],
+                "assign_public_ip": not args.network.places_privately,
+            },
+            load_balancers=[
+                {
+                    "target_group_arn": balancer.target_group.arn,
+                    "container_name": CONTAINER,
+                    "container_port": PORT,
+                }
+            ],
+            propagate_tags="SERVICE",
+            enable_ecs_managed_tags=True,
+            opts=pulumi.ResourceOptions(
+                parent=self,
+                # Scaling changes it between two deployments.
+                ignore_changes=["desiredCount"],
+                # ECS refuses a target group without listener and a strategy whose providers the cluster lacks; the
+                # first task needs the execution policy. No output carries any of these.
+                depends_on=[balancer.listener, args.capacity, task.execution_policy],
+            ),
+        )
+
+    def _security_group(self, args: RagServiceArgs, balancer: LoadBalancer) -> pulumi.Output[str]:
+        """The tasks' group: in from the balancer, out to AWS and the answer service."""
+        name, child = self.pulumi_resource_name, pulumi.ResourceOptions(parent=self)
+        group = aws.ec2.SecurityGroup(
+            f"{name}-tasks", description="Tasks of the RAG API", vpc_id=args.network.vpc_id, opts=child
+        )
+        balancer.connect(group.id)
+        for port in outgoing_ports(args.config):
+            aws.vpc.SecurityGroupEgressRule(
+                f"{name}-tasks-out-{port}",
+                security_group_id=group.id,
+                # The addresses of AWS and of answer services are many and change.
+                cidr_ipv4=ANYWHERE,
+                ip_protocol="tcp",
+                from_port=port,
+                to_port=port,
+                opts=child,
+            )
+        return group.id
+
+
+def capacity_strategy(spot_percent: int) -> tuple[tuple[str, int, int], ...]:
+    """Provider, base and weight. With a share of Spot below 100 percent, the first task is on demand."""
+    if spot_percent == 100:
+        return (("FARGATE_SPOT", 0, 1),)
+    if spot_percent == 0:
+        return (("FARGATE", 0, 1),)
+    unit = gcd(spot_percent, 100)
+    return ("FARGATE", 1, (100 - spot_percent) // unit), ("FARGATE_SPOT", 0, spot_percent // unit)
+
+
+def outgoing_ports(config: RagServiceConfig) -> tuple[int, ...]:
+    """HTTPS, and the answer service's port where that is another one."""
+    if config.answer_provider != "openai":
+        return (HTTPS_PORT,)
+    url = urlsplit(config.openai_base_url)
+    answer_port = url.port or (HTTPS_PORT if url.scheme == "https" else 80)
+    return tuple(sorted({HTTPS_PORT, answer_port}))

@@ -1,0 +1,177 @@
+"""What runs when the RAG API runs: the task definition, the container's environment, and the task's two roles."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pulumi
+import pulumi_aws as aws
+
+from components.aws_account import AwsAccount
+from components.config_sections import AnswersConfig, RagServiceConfig
+from components.iam import allow, document, trust_policy
+from components.naming import typed_name
+from components.pipeline_environment import pipeline_environment
+from components.vector_store import VectorStore
+
+FAMILY = "rag-api"
+CONTAINER = "rag-service"
+PORT = 8000
+HEALTH_PATH = "/healthz"
+TASKS_SERVICE = "ecs-tasks.amazonaws.com"
+# Longer than the 25 seconds that the server gives running requests after SIGTERM (rag_api/Dockerfile).
+STOP_TIMEOUT_SECONDS = 30
+# ECS ignores the image's own health check. A quarter of a vCPU needs seconds to start Python, hence the times.
+# https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_HealthCheck.html
+HEALTH_CHECK = {
+    "command": [
+        "CMD",
+        "python",
+        "-c",
+        f"import urllib.request; urllib.request.urlopen('http://127.0.0.1:{PORT}{HEALTH_PATH}', timeout=8)",
+    ],
+    "interval": 30,
+    "timeout": 10,
+    "retries": 3,
+    "startPeriod": 60,
+}
+PULL_ACTIONS = ("ecr:BatchCheckLayerAvailability", "ecr:BatchGetImage", "ecr:GetDownloadUrlForLayer")
+LOG_ACTIONS = ("logs:CreateLogStream", "logs:PutLogEvents")
+ECR_IMAGE = re.compile(
+    r"(?P<account>\d{12})\.dkr\.ecr(-fips)?\.(?P<region>[a-z0-9-]+)\.amazonaws\.com(\.cn)?/(?P<name>[^:@]+)"
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RagTaskArgs:
+    """`repository_arn` is None for an image that comes from no private ECR repository."""
+
+    config: RagServiceConfig
+    answers: AnswersConfig
+    account: AwsAccount
+    vector_store: VectorStore
+    image: pulumi.Input[str]
+    repository_arn: pulumi.Input[str] | None
+    name_suffix: str
+    log_retention_days: int
+
+
+class RagTask(pulumi.ComponentResource):
+    """The task definition `rag-api`.
+
+    ECS itself uses the execution role, which may pull the image, write the log and read the injected secrets; the
+    application uses `role`, which starts with nothing. Secrets encrypted with a key of one's own need a grant on it.
+    """
+
+    role: aws.iam.Role
+    execution_policy: aws.iam.RolePolicy
+    definition_arn: pulumi.Output[str]
+
+    def __init__(self, name: str, args: RagTaskArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        super().__init__("aiplatform:index:RagTask", name, None, opts)
+        child = pulumi.ResourceOptions(parent=self)
+        log_group = aws.cloudwatch.LogGroup(
+            f"{name}-logs",
+            name=f"/ecs/{typed_name(FAMILY, args.name_suffix)}",
+            retention_in_days=args.log_retention_days,
+            opts=child,
+        )
+        trust = trust_policy(TASKS_SERVICE)
+        self.role = aws.iam.Role(f"{name}-role", assume_role_policy=trust, opts=child)
+        execution_role = aws.iam.Role(f"{name}-execution", assume_role_policy=trust, opts=child)
+        self.execution_policy = aws.iam.RolePolicy(
+            f"{name}-execution-policy",
+            role=execution_role.name,
+            policy=pulumi.Output.json_dumps(execution_policy(args, log_group.arn)),
+            opts=child,
+        )
+        definition = aws.ecs.TaskDefinition(
+            f"{name}-definition",
+            family=typed_name(FAMILY, args.name_suffix),
+            requires_compatibilities=["FARGATE"],
+            network_mode="awsvpc",
+            cpu=str(args.config.cpu_units),
+            memory=str(args.config.memory_mib),
+            runtime_platform={"operating_system_family": "LINUX", "cpu_architecture": "ARM64"},
+            task_role_arn=self.role.arn,
+            execution_role_arn=execution_role.arn,
+            container_definitions=pulumi.Output.json_dumps([container(args, log_group.name)]),
+            opts=child,
+        )
+        self.definition_arn = definition.arn
+        self.register_outputs({"definition_arn": self.definition_arn})
+
+
+def container(args: RagTaskArgs, log_group_name: pulumi.Input[str]) -> dict[str, Any]:
+    """The container as ECS's RegisterTaskDefinition takes it."""
+    variables = environment(args)
+    return {
+        "name": CONTAINER,
+        "image": args.image,
+        "essential": True,
+        "portMappings": [{"containerPort": PORT, "hostPort": PORT, "protocol": "tcp"}],
+        "environment": [{"name": key, "value": variables[key]} for key in sorted(variables)],
+        "secrets": [{"name": key, "valueFrom": arn} for key, arn in secrets(args.config).items()],
+        "readonlyRootFilesystem": True,
+        "stopTimeout": STOP_TIMEOUT_SECONDS,
+        "healthCheck": HEALTH_CHECK,
+        "logConfiguration": {
+            "logDriver": "awslogs",
+            "options": {
+                "awslogs-group": log_group_name,
+                "awslogs-region": args.account.region,
+                "awslogs-stream-prefix": "ecs",
+                # Answers matter more than log lines: a slow log must not hold up requests. The default changed once.
+                # https://docs.aws.amazon.com/AmazonECS/latest/developerguide/using_awslogs.html
+                "mode": "non-blocking",
+                "max-buffer-size": "25m",
+            },
+        },
+    }
+
+
+def environment(args: RagTaskArgs) -> dict[str, pulumi.Input[str]]:
+    """What `rag_api/settings.py` reads; secrets are not among it."""
+    config = args.config
+    variables = pipeline_environment(args.answers, args.vector_store) | {
+        "AWS_REGION": args.account.region,
+        "ANSWER_PROVIDER": config.answer_provider,
+        "REQUEST_TIMEOUT_SECONDS": str(config.request_timeout_seconds),
+    }
+    if config.answer_provider == "openai":
+        variables |= {"OPENAI_BASE_URL": config.openai_base_url, "OPENAI_MODEL": config.openai_model}
+    return variables
+
+
+def secrets(config: RagServiceConfig) -> dict[str, str]:
+    """Environment variables that ECS fills from Secrets Manager, by the secret's ARN; only what is configured."""
+    arns = {
+        "BEARER_TOKEN": config.bearer_token_secret_arn,
+        "OPENAI_API_KEY": config.openai_api_key_secret_arn,
+    }
+    return {key: arn for key, arn in arns.items() if arn}
+
+
+def execution_policy(args: RagTaskArgs, log_group_arn: pulumi.Output[str]) -> dict[str, Any]:
+    """What ECS may do to start the task."""
+    # Streams are named after tasks, which do not exist yet.
+    statements = [allow(LOG_ACTIONS, [pulumi.Output.concat(log_group_arn, ":log-stream:*")])]
+    if args.repository_arn is not None:
+        # This action knows no resource.
+        # https://docs.aws.amazon.com/service-authorization/latest/reference/list_amazonelasticcontainerregistry.html
+        statements.append(allow(["ecr:GetAuthorizationToken"], ["*"]))
+        statements.append(allow(PULL_ACTIONS, [args.repository_arn]))
+    arns: Sequence[str] = list(secrets(args.config).values())
+    if arns:
+        statements.append(allow(["secretsmanager:GetSecretValue"], arns))
+    return document(statements)
+
+
+def repository_arn_of(image: str, partition: str) -> str | None:
+    """The ARN of the private ECR repository that an image reference names, or None for any other registry."""
+    match = ECR_IMAGE.match(image)
+    if match is None:
+        return None
+    parts: Mapping[str, str] = match.groupdict()
+    return f"arn:{partition}:ecr:{parts['region']}:{parts['account']}:repository/{parts['name']}"

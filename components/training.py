@@ -1,0 +1,121 @@
+"""Training jobs on AWS Batch: a queue for spot, one for on-demand, and one for jobs over several nodes."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import pulumi
+import pulumi_aws as aws
+
+from components.aws_account import AwsAccount
+from components.config_sections import MachineImages, TrainingConfig
+from components.iam import trust_policy
+from components.network import Network
+from components.shared_files import SharedFiles
+from components.training_capacity import TrainingCapacity, TrainingCapacityArgs
+from components.training_job import container_properties, node_properties, retry_strategy
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingArgs:
+    config: TrainingConfig
+    account: AwsAccount
+    network: Network
+    shared_files: SharedFiles
+    machine_images: MachineImages
+    tags: Mapping[str, str]
+    log_retention_days: int
+
+
+class Training(pulumi.ComponentResource):
+    """Costs nothing while no job waits. `job_role` is what a job may do, and must be granted the shared files.
+
+    A job whose host is lost, or that exits with 75, is tried again; any other failure is final. With one node per
+    job there is no multi-node queue, and both of its attributes are None. The multi-node queue is on-demand only,
+    in one subnet, on the first of the instance types.
+    """
+
+    job_role: aws.iam.Role
+    security_group_id: pulumi.Output[str]
+    spot_queue_arn: pulumi.Output[str]
+    on_demand_queue_arn: pulumi.Output[str]
+    job_definition_arn: pulumi.Output[str]
+    multi_node_queue_arn: pulumi.Output[str] | None
+    multi_node_job_definition_arn: pulumi.Output[str] | None
+
+    def __init__(self, name: str, args: TrainingArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        super().__init__("aiplatform:index:Training", name, None, opts)
+        child = pulumi.ResourceOptions(parent=self)
+        self._args = args
+        self.job_role = aws.iam.Role(
+            f"{name}-job", assume_role_policy=trust_policy("ecs-tasks.amazonaws.com"), opts=child
+        )
+        self._log_group = aws.cloudwatch.LogGroup(
+            f"{name}-jobs", retention_in_days=args.log_retention_days, opts=child
+        )
+        capacity = TrainingCapacity(f"{name}-capacity", self._capacity_args(), child)
+        self.security_group_id = capacity.security_group_id
+        self.spot_queue_arn = capacity.spot_queue_arn
+        self.on_demand_queue_arn = capacity.on_demand_queue_arn
+        self.multi_node_queue_arn = capacity.multi_node_queue_arn
+        self._add_job_definitions()
+        self.register_outputs(
+            {
+                "spot_queue_arn": self.spot_queue_arn,
+                "on_demand_queue_arn": self.on_demand_queue_arn,
+                "job_definition_arn": self.job_definition_arn,
+                "multi_node_queue_arn": self.multi_node_queue_arn,
+                "multi_node_job_definition_arn": self.multi_node_job_definition_arn,
+            }
+        )
+
+    def _capacity_args(self) -> TrainingCapacityArgs:
+        args = self._args
+        return TrainingCapacityArgs(
+            config=args.config,
+            account=args.account,
+            network=args.network,
+            machine_images=args.machine_images,
+            tags=args.tags,
+            log_group_arn=self._log_group.arn,
+        )
+
+    def _add_job_definitions(self) -> None:
+        args, name = self._args, self.pulumi_resource_name
+        points = args.shared_files.access_points
+        container = container_properties(
+            config=args.config,
+            region=args.account.region,
+            job_role_arn=self.job_role.arn,
+            log_group_name=self._log_group.name,
+            file_system_id=args.shared_files.file_system_id,
+            access_point_ids={folder: point.id for folder, point in points.items()},
+        )
+        self.job_definition_arn = self._job_definition(
+            f"{name}-job", "container", container_properties=pulumi.Output.json_dumps(container)
+        )
+        self.multi_node_job_definition_arn = None
+        if args.config.nodes > 1:
+            nodes = node_properties(container, args.config.instance_types[0], args.config.nodes)
+            self.multi_node_job_definition_arn = self._job_definition(
+                f"{name}-multi-node-job", "multinode", node_properties=pulumi.Output.json_dumps(nodes)
+            )
+
+    def _job_definition(
+        self,
+        name: str,
+        kind: str,
+        container_properties: pulumi.Output[str] | None = None,
+        node_properties: pulumi.Output[str] | None = None,
+    ) -> pulumi.Output[str]:
+        config = self._args.config
+        return aws.batch.JobDefinition(
+            name,
+            type=kind,
+            platform_capabilities=["EC2"],
+            container_properties=container_properties,
+            node_properties=node_properties,
+            retry_strategy=retry_strategy(config.attempts),
+            timeout={"attempt_duration_seconds": config.timeout_hours * 3600},
+            propagate_tags=True,
+            opts=pulumi.ResourceOptions(parent=self),
+        ).arn

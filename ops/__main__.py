@@ -1,0 +1,46 @@
+"""`python -m ops VERB`: what an operator runs before and after `pulumi up`."""
+
+import argparse
+import gc
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+
+# Verb, the module whose `main` runs it, and what it does. A module is imported only when its verb is used.
+VERBS = {
+    "images": ("ops.images", "pin the machine images of a stack, or check the pins (asks AWS)"),
+    "preview": ("ops.preview", "show what `pulumi up` would build, without an AWS account"),
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs one verb and returns the exit code: 0 done, 1 a finding or failure, 2 wrong usage."""
+    parser = argparse.ArgumentParser(
+        prog="python -m ops",
+        description="What an operator runs before and after `pulumi up`.",
+        epilog="verbs:\n" + "\n".join(f"  {verb:<9}{text}" for verb, (_, text) in VERBS.items()),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("verb", choices=sorted(VERBS), help="what to do; VERB --help shows its options")
+    parser.add_argument("arguments", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
+    options = parser.parse_args(arguments)
+    module = importlib.import_module(VERBS[options.verb][0])
+    try:
+        code = module.main(options.arguments)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # The reader, such as `head`, has seen enough.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    return code
+
+
+if __name__ == "__main__":
+    # A run is short: looking for garbage would take a quarter of it.
+    gc.disable()
+    exit_code = main()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    # Taking the SDK's many objects apart one by one would take a second.
+    os._exit(exit_code)

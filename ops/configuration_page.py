@@ -1,0 +1,73 @@
+"""Writes docs/configuration.md from the program's own declarations: every key, its type, default, range and meaning.
+
+`python -m ops.configuration_page` writes the page; a test compares it.
+"""
+
+from collections.abc import Iterator
+from dataclasses import MISSING
+from typing import Any, get_args, get_origin, get_type_hints
+
+import yaml
+
+from components.config import section_types
+from components.settings import default_of, describe, settings_of, shown_default
+from ops.capture.program import PROJECT_ROOT
+
+PAGE = PROJECT_ROOT / "docs" / "configuration.md"
+HEAD = """# Configuration
+
+Every key of the namespace `ai-platform`, with its default. A stack file holds only what differs. This page is made from
+the program by `python -m ops.configuration_page`.
+"""
+
+
+def render() -> str:
+    """The whole page."""
+    project = yaml.safe_load((PROJECT_ROOT / "Pulumi.yaml").read_text(encoding="utf-8"))
+    parts = [HEAD]
+    for cls in section_types().values():
+        title = (cls.__doc__ or "").strip().splitlines()[0]
+        rows = [_row(cls, key, project["config"][key]["description"]) for key in settings_of(cls)]
+        parts.append(
+            f"## {title.rstrip('.')}\n\n| key | type | default | allowed | meaning |\n|---|---|---|---|---|\n"
+            + "".join(rows)
+        )
+        parts += [_nested(key, item_cls) for key, item_cls in _nested_classes(cls)]
+    return "\n".join(parts)
+
+
+def _row(cls: Any, key: str, meaning: str) -> str:
+    item, hint = settings_of(cls)[key], get_type_hints(cls)[settings_of(cls)[key].name]
+    default = "required" if default_of(item) is MISSING else f"`{shown_default(item)}`"
+    if len(default) > 60:
+        default = "see `Pulumi.yaml`"
+    cells = (
+        f"`{key}`",
+        describe(hint),
+        default,
+        item.metadata["allowed"].text.removeprefix("must be "),
+        meaning,
+    )
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |\n"
+
+
+def _nested_classes(cls: Any) -> Iterator[tuple[str, Any]]:
+    """The settings objects inside lists, at any depth."""
+    for key, item in settings_of(cls).items():
+        hint = get_type_hints(cls)[item.name]
+        if get_origin(hint) is tuple and get_args(hint)[0] is not str:
+            yield key, get_args(hint)[0]
+            yield from _nested_classes(get_args(hint)[0])
+
+
+def _nested(key: str, cls: Any) -> str:
+    meaning = (cls.__doc__ or "").strip().splitlines()[0]
+    rows = [_row(cls, name, "") for name in settings_of(cls)]
+    return (
+        f"### Each of `{key}`\n\n{meaning}\n\n| key | type | default | allowed | |\n|---|---|---|---|---|\n"
+        + "".join(rows)
+    )
+
+
+if __name__ == "__main__":
+    PAGE.write_text(render(), encoding="utf-8")

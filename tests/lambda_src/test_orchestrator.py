@@ -1,0 +1,259 @@
+"""The function that answers: every shape of event, every failure behind it, and the time it has."""
+
+import base64
+import json
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from orchestrator import handler
+from orchestrator.handler import respond
+from rag.pipeline import NO_ANSWER
+from rag.question import MAX_QUESTION_CHARACTERS
+from tests.lambda_src.fakes import (
+    FakeBedrock,
+    FakeSearch,
+    FakeTime,
+    client_error,
+    converse_reply,
+    passage,
+    services,
+)
+
+
+class Scene:
+    """One function with fakes around it."""
+
+    def __init__(self, lambda_seconds: float = 120, **bedrock: Any) -> None:
+        self.bedrock = FakeBedrock(**bedrock)
+        self.search = FakeSearch()
+        self.time = FakeTime(lambda_seconds)
+        self.services = services(self.bedrock, self.search, self.time.sleep)
+
+    def ask(self, event: Any) -> tuple[int, dict[str, Any]]:
+        reply = respond(event, self.time, lambda: self.services)
+        assert reply["headers"] == {"content-type": "application/json"}
+        assert isinstance(reply["statusCode"], int), (
+            "a function URL answers 502 to a status that is no number"
+        )
+        assert isinstance(reply["body"], str), "a function URL needs the body as text"
+        assert "Traceback" not in reply["body"], "a caller must not see our code"
+        return reply["statusCode"], json.loads(reply["body"])
+
+
+def http(body: Any, is_base64: bool = False) -> dict[str, Any]:
+    """An event of a function URL."""
+    return {
+        "version": "2.0",
+        "rawPath": "/",
+        "requestContext": {"http": {"method": "POST"}},
+        "body": body,
+        "isBase64Encoded": is_base64,
+    }
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        {"query": "hi"},
+        {"question": "hi"},
+        {"query": " hi\n"},
+        {"body": "eyJxdWVzdGlvbiI6ImhpIn0=", "isBase64Encoded": True},
+        {"body": '{"query": "hi"}'},
+        http('{"question": "hi"}'),
+        http(base64.b64encode(b'{"query": "hi"}').decode(), is_base64=True),
+    ],
+)
+def test_a_question_is_answered_in_every_shape_of_event(event: Any) -> None:
+    scene = Scene()
+    status, body = scene.ask(event)
+    assert status == 200
+    assert scene.bedrock.embedded == ["hi"], "another text than the question was searched for"
+    assert body == {
+        "answer": "They sleep.",
+        "answered": True,
+        "sources": [{"document_key": "raw/pdfs/cats.txt", "score": 0.9}],
+        "request_id": "request-1",
+    }
+
+
+@pytest.mark.parametrize(
+    ("event", "told"),
+    [
+        ({"body": None}, "no body"),
+        (http(""), "no body"),
+        ({}, "JSON object"),
+        (None, "JSON object"),
+        ([], "JSON object"),
+        ({"body": "[1]"}, "JSON object"),
+        ({"body": "null"}, "JSON object"),
+        ({"body": '{"question": 7}'}, "must be a text"),
+        ({"query": None}, "must be a text"),
+        ({"body": "//4=", "isBase64Encoded": True}, "UTF-8"),
+        ({"body": "not base64!", "isBase64Encoded": True}, "cannot be decoded"),
+        ({"body": "eyJxdWVz!dGlvbiI6ImhpIn0=", "isBase64Encoded": True}, "cannot be decoded"),
+        ({"body": "{"}, "valid JSON"),
+        ({"body": "[" * 100_000}, "valid JSON"),
+        ({"body": "\ud800"}, "cannot be decoded"),
+        ({"body": '{"question": " \\n "}'}, "empty"),
+        ({"query": " \n"}, "empty"),
+        ({"query": "a\ud800b"}, "surrogate"),
+        (http('{"other": "hi"}'), "JSON object"),
+    ],
+)
+def test_an_event_without_a_question_is_refused_before_any_call(event: Any, told: str) -> None:
+    scene = Scene()
+    status, body = scene.ask(event)
+    assert (status, body["error"]["code"]) == (400, "invalid_request")
+    assert told in body["error"]["message"], "the caller cannot tell what to mend"
+    assert scene.bedrock.calls == scene.search.searches == 0, "a bad request costs a call of AWS"
+
+
+def test_a_question_that_is_too_long_is_refused_with_the_limit_named() -> None:
+    scene = Scene()
+    for event in ({"query": "a" * 50_001}, http(json.dumps({"question": "a" * 50_001})), http("a" * 700_000)):
+        status, body = scene.ask(event)
+        assert status == 413
+        assert any(limit in body["error"]["message"] for limit in ("50000", "310000"))
+    assert scene.bedrock.calls == 0, "a question that is too long costs a call of AWS"
+    assert scene.ask({"query": "a" * MAX_QUESTION_CHARACTERS})[0] == 200
+
+
+def test_a_question_with_more_tokens_than_can_be_embedded_is_too_long() -> None:
+    refusal = client_error("ValidationException", 400, "400 Bad Request: Too many input tokens. Max: 8192")
+    status, body = Scene(embed_outcomes=[refusal]).ask({"query": "hi"})
+    assert status == 413
+    assert "8192" in body["error"]["message"]
+
+
+def test_nothing_is_made_for_a_bad_request() -> None:
+    def get_services() -> Any:
+        raise AssertionError("clients were made for a request that is refused")
+
+    assert respond({}, None, get_services)["statusCode"] == 400
+
+
+def test_a_call_that_is_throttled_twice_is_made_three_times() -> None:
+    throttled = client_error("ThrottlingException", 429)
+    scene = Scene(outcomes=[throttled, throttled, converse_reply({"text": "They sleep."})])
+    assert scene.ask({"query": "hi"})[0] == 200
+    assert len(scene.bedrock.conversations) == 3
+    assert 0.5 <= scene.time.pauses[0] <= 1 <= scene.time.pauses[1] <= 2, "the pauses must grow"
+
+
+@pytest.mark.parametrize("lambda_seconds", [7, 8.5, 9, 10, 12, 30])
+def test_a_call_that_is_throttled_for_ever_is_given_up_with_a_second_left(lambda_seconds: float) -> None:
+    scene = Scene(lambda_seconds, embed_outcomes=[client_error("ThrottlingException", 429)])
+    status, body = scene.ask({"query": "hi"})
+    assert status == (429 if scene.bedrock.calls else 504)
+    assert scene.time.get_remaining_time_in_millis() >= 1000, "Lambda would cut the function off"
+
+
+def test_an_attempt_near_the_deadline_reads_no_longer_than_the_deadline_allows() -> None:
+    scene = Scene(lambda_seconds=15)
+    assert scene.ask({"query": "hi"})[0] == 200
+    assert scene.bedrock.read_timeouts == [8, 8], "15 s less 5 s to connect and 2 s in reserve"
+
+
+def test_a_validation_error_is_not_tried_again() -> None:
+    scene = Scene(outcomes=[client_error("ValidationException", 400)])
+    status, body = scene.ask({"query": "hi"})
+    assert len(scene.bedrock.conversations) == 1, "a refused request is refused again"
+    assert (status, body["error"]["code"]) == (500, "not_set_up")
+
+
+@pytest.mark.parametrize(
+    ("code", "http_status", "status"),
+    [
+        ("ServiceUnavailableException", 503, 503),
+        ("InternalServerException", 500, 503),
+        ("ModelErrorException", 424, 503),
+        ("ModelNotReadyException", 429, 429),
+        ("ModelTimeoutException", 408, 504),
+    ],
+)
+def test_a_failing_model_is_tried_again_and_then_reported(code: str, http_status: int, status: int) -> None:
+    scene = Scene(outcomes=[client_error(code, http_status)])
+    assert scene.ask({"query": "hi"})[0] == status
+    assert len(scene.bedrock.conversations) == 3
+
+
+@pytest.mark.parametrize(
+    "blocks", [(), ({"text": " \n"},), ({"reasoningContent": {"reasoningText": {"text": "Hm."}}},)]
+)
+def test_an_empty_reply_is_a_defined_no_answer(blocks: tuple[dict[str, Any], ...]) -> None:
+    status, body = Scene(outcomes=[converse_reply(*blocks)]).ask({"query": "hi"})
+    assert status == 200
+    assert body == {"answer": NO_ANSWER, "answered": False, "sources": [], "request_id": "request-1"}
+
+
+def test_without_passages_no_model_is_asked_for_an_answer() -> None:
+    scene = Scene()
+    scene.search.passages = []
+    status, body = scene.ask({"query": "hi"})
+    assert (status, body["answered"]) == (200, False)
+    assert scene.bedrock.conversations == [], "an answer without documents would be invented"
+
+
+def test_a_document_with_several_passages_is_one_source_with_its_best_score() -> None:
+    scene = Scene()
+    scene.search.passages = [passage(score=0.7), passage(key="raw/b.txt", score=0.6), passage(score=0.9)]
+    assert scene.ask({"query": "hi"})[1]["sources"] == [
+        {"document_key": "raw/pdfs/cats.txt", "score": 0.9},
+        {"document_key": "raw/b.txt", "score": 0.6},
+    ]
+
+
+def test_an_unexpected_failure_tells_the_caller_nothing_and_the_log_no_text(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    scene = Scene(outcomes=[RuntimeError("secret question text")])
+    status, body = scene.ask({"query": "secret question text"})
+    assert (status, body["error"]["code"]) == (500, "internal_error")
+    assert "secret" not in json.dumps(body)
+    printed = capsys.readouterr().out
+    assert "secret" not in printed, "the log holds what somebody asked"
+    line = json.loads(printed)
+    assert line["error_type"] == "RuntimeError"
+    assert line["frames"], "the operator cannot find the place"
+
+
+def test_the_log_of_an_answer_has_counts_and_no_text(capsys: pytest.CaptureFixture[str]) -> None:
+    Scene().ask({"query": "secret question"})
+    printed = capsys.readouterr().out
+    line = json.loads(printed)
+    assert line["event"] == "answered"
+    assert (line["question_characters"], line["passages"], line["input_tokens"]) == (15, 1, 3)
+    assert not any(text in printed for text in ("secret", "Cats sleep", "They sleep"))
+
+
+def test_a_wrong_environment_is_reported_whole_in_the_log(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(handler.os, "environ", {"EMBEDDING_DIMENSIONS": "500"})
+    handler.services.cache_clear()
+    reply = handler.lambda_handler({"query": "hi"}, None)
+    assert reply["statusCode"] == 500
+    detail = json.loads(capsys.readouterr().out)["detail"]
+    assert "OPENSEARCH_ENDPOINT is not set" in detail
+    assert "EMBEDDING_DIMENSIONS is '500'" in detail
+
+
+JSON_VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda children: st.lists(children, max_size=3) | st.dictionaries(st.text(), children, max_size=3),
+    max_leaves=8,
+)
+KEYS = st.sampled_from(["query", "question", "body", "isBase64Encoded", "requestContext", "rawPath"])
+EVENTS = JSON_VALUES | st.dictionaries(KEYS, JSON_VALUES | st.binary().map(lambda b: b.decode("latin-1")))
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(EVENTS)
+def test_whatever_the_event_is_the_handler_answers_with_json(event: Any) -> None:
+    scene = Scene()
+    status, body = scene.ask(event)
+    assert status in (200, 400, 413)
+    assert ("answer" in body) == (status == 200)
