@@ -34,13 +34,20 @@ def snake(key: str) -> str:
     return re.sub(r"(?<!^)(?=[A-Z])", "_", key).lower()
 
 
+def _sdk_value(key: str, value: Any) -> Any:
+    """A recorded input as the SDK takes it: only archives have a form of their own."""
+    if key != "code":
+        return value
+    return pulumi.AssetArchive({path: pulumi.FileAsset(item["file"]) for path, item in value.items()})
+
+
 def register(resources: list[dict[str, Any]]) -> None:
     """Registers the resources one after the other, without anything of ours."""
     for resource in resources:
         if resource["type"].startswith("pulumi:"):
             pulumi_aws.Provider(resource["name"], region="eu-central-1")
         else:
-            inputs = {snake(key): value for key, value in resource["inputs"].items()}
+            inputs = {snake(key): _sdk_value(key, value) for key, value in resource["inputs"].items()}
             resource_class(resource["type"])(resource["name"], **inputs)
 
 

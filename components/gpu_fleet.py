@@ -9,7 +9,13 @@ import pulumi_aws as aws
 from components.aws_account import AwsAccount
 from components.config_gpu_rules import BOOT_SCRIPTS
 from components.config_sections import GpuFleetConfig, MachineImages
-from components.gpu_group import LIFECYCLE_HOOK_NAME, instance_refresh, launch_hook, mixed_instances
+from components.gpu_group import (
+    LIFECYCLE_HOOK_NAME,
+    instance_refresh,
+    launch_hook,
+    mixed_instances,
+    node_tags,
+)
 from components.gpu_node import (
     NodeTemplateArgs,
     agent_statements,
@@ -62,6 +68,7 @@ class GpuFleet(pulumi.ComponentResource):
         self._args = args
         # People set the size of a fleet by this name, and the boot script must know it before the group exists.
         self._typed_name = f"{args.cluster_name}-{args.config.name}"
+        self._tags = node_tags(args.config, args.tags, self._typed_name)
 
         self.role = node_role(f"{name}-node", args.account, self)
         self.security_group_id = node_security_group(
@@ -89,7 +96,7 @@ class GpuFleet(pulumi.ComponentResource):
             network_interfaces=[
                 primary_interface(self.security_group_id, public=not args.network.places_privately)
             ],
-            tags={**args.tags, "Name": self._typed_name},
+            tags=self._tags,
             image_id=image_id(config.node_image, args.machine_images, self),
             instance_profile_arn=profile.arn,
             instance_type=config.instance_types[0] if block else None,
@@ -114,6 +121,7 @@ class GpuFleet(pulumi.ComponentResource):
             DATASETS_ACCESS_POINT_ID=points["datasets"].id,
             CHECKPOINTS_ACCESS_POINT_ID=points["checkpoints"].id,
             CACHE_ACCESS_POINT_ID=points["cache"].id,
+            CHECKPOINT_FOLDER=config.checkpoint_path,
             AUTO_SCALING_GROUP_NAME=self._typed_name,
             LIFECYCLE_HOOK_NAME=LIFECYCLE_HOOK_NAME,
         ).apply(lambda values: render_user_data(script, values, config.extra_boot_script))
@@ -122,7 +130,7 @@ class GpuFleet(pulumi.ComponentResource):
         args, config = self._args, self._args.config
         version = latest_version(template)
         block = config.capacity_block_reservation_id
-        tags = {**args.tags, "Name": self._typed_name, **(ECS_MANAGED_TAG if config.joins_cluster else {})}
+        tags = {**self._tags, **(ECS_MANAGED_TAG if config.joins_cluster else {})}
         return aws.autoscaling.Group(
             f"{self.pulumi_resource_name}-group",
             name=self._typed_name,

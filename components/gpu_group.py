@@ -1,5 +1,7 @@
 """What the Auto Scaling group of a GPU fleet is told: how it mixes instances, replaces them and holds new ones. Pure."""
 
+from collections.abc import Mapping
+
 import pulumi
 import pulumi_aws as aws
 
@@ -56,3 +58,9 @@ def launch_hook() -> aws.autoscaling.GroupInitialLifecycleHookArgsDict:
         "default_result": "ABANDON",
         "heartbeat_timeout": BOOT_LIMIT_SECONDS,
     }
+
+
+def node_tags(config: GpuFleetConfig, stack_tags: Mapping[str, str], name: str) -> dict[str, str]:
+    """What a node is for and where its work is saved, told to whoever looks at it; a stack's own tags win."""
+    saved = {"CheckpointPath": config.checkpoint_path} if config.checkpoint_path else {}
+    return {"Purpose": config.purpose, **saved, **stack_tags, "Name": name}

@@ -44,9 +44,11 @@ class LoadBalancer(pulumi.ComponentResource):
         self.target_group = self._target_group(args)
         self.listener = self._listeners(args.config, balancer)
         # https://docs.aws.amazon.com/autoscaling/application/APIReference/API_PredefinedMetricSpecification.html
-        self.request_label = pulumi.Output.concat(balancer.arn_suffix, "/", self.target_group.arn_suffix)
+        self.request_label = pulumi.Output.format(
+            "{0}/{1}", balancer.arn_suffix, self.target_group.arn_suffix
+        )
         scheme = "https" if args.config.certificate_arn else "http"
-        self.url = pulumi.Output.concat(scheme, "://", balancer.dns_name)
+        self.url = pulumi.Output.format("{0}://{1}", scheme, balancer.dns_name)
         self.register_outputs({"url": self.url})
 
     def connect(self, security_group_id: pulumi.Input[str]) -> None:

@@ -156,7 +156,7 @@ def secrets(config: RagServiceConfig) -> dict[str, str]:
 def execution_policy(args: RagTaskArgs, log_group_arn: pulumi.Output[str]) -> dict[str, Any]:
     """What ECS may do to start the task."""
     # Streams are named after tasks, which do not exist yet.
-    statements = [allow(LOG_ACTIONS, [pulumi.Output.concat(log_group_arn, ":log-stream:*")])]
+    statements = [allow(LOG_ACTIONS, [pulumi.Output.format("{0}:log-stream:*", log_group_arn)])]
     if args.repository_arn is not None:
         # This action knows no resource.
         # https://docs.aws.amazon.com/service-authorization/latest/reference/list_amazonelasticcontainerregistry.html

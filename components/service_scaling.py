@@ -24,6 +24,8 @@ class ServiceScalingArgs:
 class ServiceScaling(pulumi.ComponentResource):
     """Two target-tracking policies on one service; the one that asks for more tasks wins, AWS's rule."""
 
+    resource_id: pulumi.Output[str]
+
     def __init__(
         self, name: str, args: ServiceScalingArgs, opts: pulumi.ResourceOptions | None = None
     ) -> None:
@@ -33,7 +35,7 @@ class ServiceScaling(pulumi.ComponentResource):
             f"{name}-target",
             service_namespace="ecs",
             scalable_dimension="ecs:service:DesiredCount",
-            resource_id=pulumi.Output.concat("service/", args.cluster_name, "/", args.service_name),
+            resource_id=pulumi.Output.format("service/{0}/{1}", args.cluster_name, args.service_name),
             min_capacity=config.minimum_tasks,
             max_capacity=config.maximum_tasks,
             opts=pulumi.ResourceOptions(parent=self),
@@ -47,7 +49,8 @@ class ServiceScaling(pulumi.ComponentResource):
             balancer.request_label,
             [balancer.listener],
         )
-        self.register_outputs({})
+        self.resource_id = self._target.resource_id
+        self.register_outputs({"resource_id": self.resource_id})
 
     def _policy(
         self,

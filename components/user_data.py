@@ -28,7 +28,8 @@ class BootScript:
     multipart: bool = False
 
 
-# Lengths from the EFS and Auto Scaling API models (ids without the ARN form) and the ECS cluster name limit.
+# Lengths from the EFS and Auto Scaling API models (ids without the ARN form), the ECS cluster name limit and, for
+# the checkpoint folder, its own pattern in components/config_values.py.
 BOOT_SCRIPTS: Mapping[str, BootScript] = {
     "dlami": BootScript(
         files=("common.sh", "dlami.sh"),
@@ -38,6 +39,7 @@ BOOT_SCRIPTS: Mapping[str, BootScript] = {
             "DATASETS_ACCESS_POINT_ID": 45,
             "CHECKPOINTS_ACCESS_POINT_ID": 45,
             "CACHE_ACCESS_POINT_ID": 45,
+            "CHECKPOINT_FOLDER": 255,
             "AUTO_SCALING_GROUP_NAME": 255,
             "LIFECYCLE_HOOK_NAME": 255,
         },

@@ -80,10 +80,11 @@ def _recorded(changes: str, version: int) -> Recording:
             TEMPLATE: {"latestVersion": float(version)},
         }
     )
-    return record_program(_build, config, "dev", computed=computed)
+    return record_program(build_workloads, config, "dev", computed=computed)
 
 
-def _build() -> None:
+def build_workloads() -> None:
+    """Fleets, training and the cluster, as the program wires them."""
     config = PlatformConfig.load()
     account = AwsAccount.connect(config)
     on, tags = account.options, default_tags(config)

@@ -12,16 +12,6 @@ from components.config import ConfigError, PlatformConfig, build
 from components.config_sections import NAMESPACE, Sections
 from ops.capture.recording import Recording
 from typed_config import FLEET, REQUIRED, TRAINING, as_cli_text, faults_of, read
-    CERTIFICATE,
-    EXISTING_VPC,
-    FLEET,
-    REQUIRED,
-    SECRET,
-    TRAINING,
-    as_cli_text,
-    faults_of,
-    read,
-)
 
 MARKER = "hunter2-marker"
 EVERY_WORKLOAD = {**TRAINING, "gpuFleets": [FLEET], "budgetEmail": "team@example.com"}

@@ -116,6 +116,26 @@ def test_cost_tags_reach_instances_disks_and_network_interfaces(fleet: dict[str,
         assert found.items() >= {**COST_TAGS, **name}.items(), f"{resource_type}: cost would belong to nobody"
 
 
+def test_a_node_tells_what_it_is_for_and_where_its_work_is_saved() -> None:
+    training, serving = (group_tags(record_fleets(fleet).one(GROUP)) for fleet in (DLAMI_FLEET, ECS_FLEET))
+
+    assert (training["Purpose"], serving["Purpose"]) == ("training", "inference"), (
+        "cost could not be split by use"
+    )
+    assert training["CheckpointPath"] == "/mnt/shared-data/checkpoints/research", (
+        "nobody could tell where an interrupted node left its work"
+    )
+    assert "CheckpointPath" not in serving
+
+
+def test_a_tag_of_the_stack_wins_over_one_of_the_fleet() -> None:
+    fleet = record_fleets(ECS_FLEET, tags={"Purpose": "chat"})
+
+    assert group_tags(fleet.one(GROUP))["Purpose"] == "chat", (
+        "a person's own way of splitting cost would be lost"
+    )
+
+
 @pytest.mark.parametrize(("fleet", "managed"), [(ECS_FLEET, True), (DLAMI_FLEET, False)])
 def test_only_groups_that_ecs_scales_carry_its_tag(fleet: dict[str, Any], managed: bool) -> None:
     tags = group_tags(record_fleets(fleet).one(GROUP))

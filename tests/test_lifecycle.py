@@ -70,8 +70,17 @@ def test_every_step_down_the_storage_classes_is_allowed() -> None:
     assert faults_of({"lakeLifecycleRules": [rule]}) == []
 
 
-def test_an_object_may_go_to_the_archive_at_once() -> None:
-    rule = {"id": "archive", "transitions": [{"days": 0, "storageClass": "DEEP_ARCHIVE"}]}
+def test_an_expiry_of_one_day_before_a_transition_is_refused() -> None:
+    rule = {"id": "rule", "transitions": [{"days": 5, "storageClass": "GLACIER"}], "expireDays": 1}
+    assert faults_of({"lakeLifecycleRules": [rule]}) == [
+        "lakeLifecycleRules[0].expireDays = 1: must be later than the last transition (5 days). "
+        "Fix: use 6 or more, or drop the transition."
+    ]
+
+
+def test_an_object_may_go_to_the_archive_at_once_and_deeper_on_the_next_day() -> None:
+    transitions = [{"days": 0, "storageClass": "GLACIER"}, {"days": 1, "storageClass": "DEEP_ARCHIVE"}]
+    rule = {"id": "archive", "transitions": transitions}
     assert faults_of({"lakeLifecycleRules": [rule]}) == []
 
 

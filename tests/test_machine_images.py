@@ -1,4 +1,5 @@
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -6,8 +7,17 @@ import pytest
 from components.config_gpu_rules import IMAGE_VOLUME_GIB
 from components.config_sections import NODE_IMAGES
 from components.machine_images import IMAGE_PARAMETERS, ROOT_DEVICES
-from gpu_workloads import DLAMI_FLEET, ECS_FLEET, TEMPLATE, TRAINING, record_fleets, record_workloads
-from ops.capture.recording import Recording, Secret
+from gpu_workloads import (
+    DLAMI_FLEET,
+    ECS_FLEET,
+    TEMPLATE,
+    TRAINING,
+    build_workloads,
+    record_fleets,
+    record_workloads,
+)
+from ops.capture.computed import Computed
+from ops.capture.recording import Recording
 
 LOOK_UP = "aws:ssm/getParameter:getParameter"
 ENVIRONMENT = "aws:batch/computeEnvironment:ComputeEnvironment"
@@ -46,11 +56,19 @@ def test_an_image_that_is_not_pinned_is_looked_up_by_its_public_parameter(
     template = recording.one(TEMPLATE).inputs
 
     assert looked_up(recording) == [parameter], "AWS publishes no image under another name"
-    assert not isinstance(template["imageId"], Secret), "previews would hide which image nodes start from"
     assert template["imageId"].startswith("ami-")
     mapping = template["blockDeviceMappings"][0]
     assert mapping["deviceName"] == root_device, (
         "the root disk would keep its small size, beside a second one"
+    )
+
+
+def test_the_image_is_taken_from_the_answer_that_is_not_a_secret(register: Callable[..., Recording]) -> None:
+    answer = {"value": "ami-secret", "insecureValue": "ami-shown", "type": "String"}
+    recording = register(build_workloads, {"gpuFleets": [DLAMI_FLEET]}, Computed(invokes={LOOK_UP: answer}))
+
+    assert recording.one(TEMPLATE).inputs["imageId"] == "ami-shown", (
+        "the provider marks the other one as a secret: previews would hide which image nodes start from"
     )
 
 

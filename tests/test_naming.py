@@ -27,6 +27,14 @@ def test_without_a_suffix_a_name_stays_as_people_know_it() -> None:
 
 def test_a_name_that_fits_is_kept() -> None:
     assert short_name("ai-platform", "dev", limit=32) == "ai-platform-dev"
+    assert short_name("abc", limit=12) == "abc"
+    assert short_name("a" * 12, limit=12) == "a" * 12
+
+
+def test_a_shortened_name_never_changes() -> None:
+    assert short_name(PROJECT, STACK, limit=32) == "ai-platform-research-fe-cc906da1", (
+        "a collection and its data would be replaced"
+    )
 
 
 @pytest.mark.parametrize("limit", [32, 63, 64])

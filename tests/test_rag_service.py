@@ -595,22 +595,25 @@ class TestBalancer:
             assert recording.registered_outputs[service.urn]["url"] == f"{scheme}://{host}"
 
 
-class TestNames:
-    @pytest.fixture(scope="class")
-    def long(self) -> Recording:
-        """A project and a stack with long names."""
-        config = replace(load_stack_config(PROJECT_ROOT, "dev"), project="ai-platform-research")
-        return record_program(build, config, "feature-vector-search-eu-central-1")
+@pytest.fixture(scope="module")
+def long_names() -> Recording:
+    """A project and a stack with long names."""
+    config = replace(load_stack_config(PROJECT_ROOT, "dev"), project="ai-platform-research")
+    return record_program(build, config, "feature-vector-search-eu-central-1")
 
-    def test_balancer_and_target_group_fit_32_characters_and_are_never_fixed(self, long: Recording) -> None:
+
+class TestNames:
+    def test_balancer_and_target_group_fit_32_characters_and_are_never_fixed(
+        self, long_names: Recording
+    ) -> None:
         for kind in (BALANCER, TARGET_GROUP):
-            resource = long.one(kind)
+            resource = long_names.one(kind)
             assert "name" not in resource.inputs, "its replacement would collide with it"
             assert len(resource.name) + AUTO_NAME_LENGTH <= 32, "AWS would refuse the name"
             assert not resource.name.startswith("internal-"), "AWS keeps this start to itself"
 
-    def test_roles_fit_64_characters(self, long: Recording) -> None:
-        for role in long.of_type(ROLE):
+    def test_roles_fit_64_characters(self, long_names: Recording) -> None:
+        for role in long_names.of_type(ROLE):
             assert len(role.name) + AUTO_NAME_LENGTH <= 64
 
 

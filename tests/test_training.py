@@ -158,12 +158,12 @@ def test_an_attempt_ends_after_its_time() -> None:
 
 
 def test_a_job_gets_the_image_and_the_resources_that_are_configured() -> None:
-    sizes = {"trainingJobGpus": 1, "trainingJobVcpus": 8, "trainingJobMemoryMib": 30000}
-    job = container({**TRAINING, **sizes})
+    sizes = {"trainingJobGpus": 4, "trainingJobVcpus": 8, "trainingJobMemoryMib": 30000}
+    job = container({**TRAINING, "trainingInstanceTypes": ["g5.12xlarge"], **sizes})
 
     assert job["image"] == "docker.io/pytorch/pytorch:2.4.0"
     assert {item["type"]: item["value"] for item in job["resourceRequirements"]} == {
-        "GPU": "1", "VCPU": "8", "MEMORY": "30000",
+        "GPU": "4", "VCPU": "8", "MEMORY": "30000",
     }, "the job would see no GPU, or be killed for its memory"  # fmt: skip
     assert job["linuxParameters"]["sharedMemorySize"] == 15000, "data loader workers would crash"
     assert job["linuxParameters"]["initProcessEnabled"] is True, "an interruption would not reach the job"

@@ -26,6 +26,7 @@ DLAMI_VALUES = {
     "DATASETS_ACCESS_POINT_ID": "fsap-0d",
     "CHECKPOINTS_ACCESS_POINT_ID": "fsap-0c",
     "CACHE_ACCESS_POINT_ID": "fsap-0a",
+    "CHECKPOINT_FOLDER": "/mnt/shared-data/checkpoints/run-1",
     "AUTO_SCALING_GROUP_NAME": "ai-platform-dev-research",
     "LIFECYCLE_HOOK_NAME": "shared-files-mounted",
 }
@@ -85,7 +86,7 @@ def test_every_boot_file_belongs_to_a_script_and_starts_strict() -> None:
 
 
 @settings(max_examples=50, deadline=None)
-@given(st.lists(texts, min_size=7, max_size=7))
+@given(st.lists(texts, min_size=len(DLAMI_VALUES), max_size=len(DLAMI_VALUES)))
 def test_every_value_reaches_bash_unchanged(drawn: list[str]) -> None:
     values = dict(zip(DLAMI_VALUES, drawn, strict=True))
 

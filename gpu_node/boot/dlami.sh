@@ -65,5 +65,9 @@ mount_access_point checkpoints "$CHECKPOINTS_ACCESS_POINT_ID"
 mount_access_point cache "$CACHE_ACCESS_POINT_ID"
 bind_scratch
 append_line /etc/environment "HF_HOME=$HF_HOME"
+if [[ -n $CHECKPOINT_FOLDER ]]; then
+  mkdir --parents "$CHECKPOINT_FOLDER"
+  append_line /etc/environment "CHECKPOINT_FOLDER=$CHECKPOINT_FOLDER"
+fi
 run_extra_script
 retry 'telling the launch lifecycle hook CONTINUE' 5 complete_launch CONTINUE

@@ -85,7 +85,7 @@ class RecordingMonitor(MockMonitor):
         states: dict[ChildKey, dict[str, Any]] = {}
         urns: dict[ChildKey, str] = {}
         for child in expansion.children:
-            self._add_child(child, urn, request.provider, states, urns)
+            self._add_child(child, urn, request.providers["aws"], states, urns)
         return "", self.computed.component(_resolve(expansion.outputs, states))
 
     def _add_child(

@@ -22,7 +22,9 @@ class Engine:
     `account` is what AWS would hold: tests change it from outside and script faults in it.
     """
 
-    def __init__(self, pulumi: Path, stack: str, changes: Mapping[str, Any] | None = None, root: Path = PROJECT_ROOT) -> None:
+    def __init__(
+        self, pulumi: Path, stack: str, changes: Mapping[str, Any] | None = None, root: Path = PROJECT_ROOT
+    ) -> None:
         self.stack = stack
         self.account = Account()
         self._pulumi = pulumi
@@ -34,7 +36,9 @@ class Engine:
         self._home = Path(self._open.enter_context(tempfile.TemporaryDirectory(prefix="engine-")))
         self.project = self._home / "project"
         make_project(self.project, self._root)
-        self._environment = environment(self._home, self._pulumi, self._open.enter_context(serving(self.account)))
+        self._environment = environment(
+            self._home, self._pulumi, self._open.enter_context(serving(self.account))
+        )
         self.configure(self._changes)
         created = self._run("stack", "init")
         if created.returncode:
@@ -70,7 +74,13 @@ class Engine:
         return self._operate("refresh", "--yes", "--skip-preview", *flags)
 
     def destroy(self, *flags: str) -> Result:
-        return self._operate("destroy", "--yes", "--skip-preview", *flags)
+        """With its preview, since that is what refuses to destroy a protected stack before anything is gone."""
+        return self._operate("destroy", "--yes", *flags)
+
+    def unprotect_and_destroy(self) -> Result:
+        """Takes every protection away, as a person must who means it, and destroys."""
+        self._run("state", "unprotect", "--all", "--yes")
+        return self.destroy("--skip-preview")
 
     def export(self, *flags: str) -> list[dict[str, Any]]:
         """The resources in the stack's state."""

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -34,9 +34,9 @@ class Result:
     """One run: exit code, everything printed, the steps in order and the errors that the engine reported."""
 
     exit_code: int
-    output: str
-    steps: tuple[Step, ...]
-    errors: str
+    output: str = field(repr=False)
+    steps: tuple[Step, ...] = field(repr=False)
+    errors: str = field(repr=False)
 
     @property
     def ok(self) -> bool:
@@ -48,7 +48,9 @@ class Result:
         return [
             step
             for step in self.steps
-            if step.operation not in UNCHANGED and step.type != STACK and not step.type.startswith("pulumi:providers:")
+            if step.operation not in UNCHANGED
+            and step.type != STACK
+            and not step.type.startswith("pulumi:providers:")
         ]
 
     def changed(self) -> set[tuple[str, str, str]]:

@@ -7,6 +7,7 @@ import os
 import runpy
 import signal
 import sys
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from pulumi.automation._server import LanguageServer
 from pulumi.runtime import settings
 from pulumi.runtime.proto import language_pb2_grpc
 
-# The engine stops its host; should the engine itself be killed, the host notices by this.
+# The engine interrupts a host that it no longer needs; should the engine itself be killed, the host notices by this.
 SECONDS_BETWEEN_LOOKS = 1.0
 
 
@@ -48,11 +49,12 @@ def main() -> None:
     port = server.add_insecure_port("127.0.0.1:0")
     server.start()
     print(port, flush=True)
-    # An interrupt goes to the engine too, which then winds up in order and stops this host.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    stopped = threading.Event()
+    signal.signal(signal.SIGINT, lambda *_: stopped.set())
     engine = os.getppid()
-    while os.getppid() == engine:
-        server.wait_for_termination(timeout=SECONDS_BETWEEN_LOOKS)
+    while os.getppid() == engine and not stopped.wait(SECONDS_BETWEEN_LOOKS):
+        pass
+    server.stop(grace=None)
 
 
 if __name__ == "__main__":

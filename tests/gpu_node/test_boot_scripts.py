@@ -17,6 +17,7 @@ VALUES = {
         "DATASETS_ACCESS_POINT_ID": "fsap-0d",
         "CHECKPOINTS_ACCESS_POINT_ID": "fsap-0c",
         "CACHE_ACCESS_POINT_ID": "fsap-0a",
+        "CHECKPOINT_FOLDER": "/mnt/shared-data/checkpoints/run-1",
         "AUTO_SCALING_GROUP_NAME": "ai-platform-dev-research",
         "LIFECYCLE_HOOK_NAME": "shared-files-mounted",
     },
@@ -168,6 +169,17 @@ def test_each_access_point_is_mounted_with_tls_and_iam_at_its_own_path(boot: Cal
 
 def test_every_shell_finds_the_shared_hugging_face_cache(boot: Callable[..., Boot]) -> None:
     assert "written /etc/environment HF_HOME=/mnt/shared-data/cache" in boot("dlami").calls
+
+
+def test_every_shell_finds_the_checkpoint_folder_once_it_is_mounted(boot: Callable[..., Boot]) -> None:
+    calls = boot("dlami").calls
+
+    folder = "/mnt/shared-data/checkpoints/run-1"
+    assert f"written /etc/environment CHECKPOINT_FOLDER={folder}" in calls, "training would save nowhere"
+    mount = next(place for place, call in enumerate(calls) if call.startswith("mount") and "fsap-0c" in call)
+    assert calls.index(f"mkdir --parents {folder}") > mount, (
+        "checkpoints would lie below the mount, on the root disk"
+    )
 
 
 def test_efs_utils_is_installed_from_aws_before_the_first_mount(boot: Callable[..., Boot]) -> None:

@@ -24,14 +24,24 @@ class Registered(NamedTuple):
     id: str
     state: Values
 
+    def output(self, key: str) -> Any:
+        """One output; RefusedError when the child, though it exists, has none of this name."""
+        if key == "id":
+            return self.id
+        if self.id != UNKNOWN and key not in self.state:
+            raise RefusedError(f"{self.urn} has no output {key}: ops/capture/computed.py must make it")
+        return self.state.get(key, UNKNOWN)
+
 
 class Registrar:
     """Registers a component and its children with the engine, under the provider and version of the request."""
 
-    def __init__(self, request: Any, aws_version: str) -> None:
+    def __init__(
+        self, request: Any, monitor: resource_pb2_grpc.ResourceMonitorStub, aws_version: str
+    ) -> None:
         self._request = request
+        self._monitor = monitor
         self._aws_version = aws_version
-        self._monitor = resource_pb2_grpc.ResourceMonitorStub(grpc.insecure_channel(request.monitorEndpoint))
 
     def component(self) -> str:
         """Registers the component itself, without inputs as awsx does; returns its URN."""
@@ -50,10 +60,10 @@ class Registrar:
         """Registers a child; `dependencies` names the URNs that each input comes from, under "" the rest."""
         package = type_token.split(":")[0]
         urns = {urn for found in dependencies.values() for urn in found}
+        # Each input is named, also with none: without any entry the engine takes all inputs to depend on everything.
         by_property = {
-            key: resource_pb2.RegisterResourceRequest.PropertyDependencies(urns=found)
-            for key, found in dependencies.items()
-            if key
+            key: resource_pb2.RegisterResourceRequest.PropertyDependencies(urns=dependencies.get(key, ()))
+            for key in inputs
         }
         answer = self._monitor.RegisterResource(
             resource_pb2.RegisterResourceRequest(
@@ -80,11 +90,12 @@ class Registrar:
 
 def construct(request: Any, aws_version: str) -> Any:
     """Answers the engine's request for a component; RefusedError names one that the stub does not know."""
-    registrar = Registrar(request, aws_version)
-    if request.type == VPC:
-        return _vpc(request, registrar, aws_version)
-    if request.type == IMAGE:
-        return _image(request, registrar)
+    with grpc.insecure_channel(request.monitorEndpoint) as channel:
+        registrar = Registrar(request, resource_pb2_grpc.ResourceMonitorStub(channel), aws_version)
+        if request.type == VPC:
+            return _vpc(request, registrar, aws_version)
+        if request.type == IMAGE:
+            return _image(request, registrar)
     raise RefusedError(f"the stub has no component {request.type}")
 
 
@@ -95,14 +106,18 @@ def _vpc(request: Any, registrar: Registrar, aws_version: str) -> Any:
     for child in expansion.children:
         made[child.key] = _vpc_child(child, component, registrar, made)
     outputs = {key: _resolved(value, made, aws_version) for key, value in expansion.outputs.items()}
-    dependencies = {key: [made[child].urn for child in _mentioned(value)] for key, value in expansion.outputs.items()}
+    dependencies = {
+        key: [made[child].urn for child in _mentioned(value)] for key, value in expansion.outputs.items()
+    }
     return registrar.finish(component, outputs, dependencies)
 
 
 def _vpc_child(
     child: Child, component: str, registrar: Registrar, made: Mapping[ChildKey, Registered]
 ) -> Registered:
-    dependencies = {key: [made[other].urn for other in _mentioned(value)] for key, value in child.inputs.items()}
+    dependencies = {
+        key: [made[other].urn for other in _mentioned(value)] for key, value in child.inputs.items()
+    }
     dependencies[""] = [made[key].urn for key in child.depends_on]
     return registrar.child(
         child.key.type,
@@ -125,11 +140,15 @@ def _mentioned(value: Any) -> Iterator[ChildKey]:
 
 def _resolved(value: Any, made: Mapping[ChildKey, Registered], aws_version: str) -> Any:
     if isinstance(value, Reference):
-        child = made[value.child]
-        return child.id if value.property == "id" else child.state.get(value.property, UNKNOWN)
+        return made[value.child].output(value.property)
     if isinstance(value, ChildKey):
         child = made[value]
-        return {SIGNATURE: RESOURCE_SIGNATURE, "urn": child.urn, "id": child.id, "packageVersion": aws_version}
+        return {
+            SIGNATURE: RESOURCE_SIGNATURE,
+            "urn": child.urn,
+            "id": child.id,
+            "packageVersion": aws_version,
+        }
     return [_resolved(item, made, aws_version) for item in value] if isinstance(value, list) else value
 
 
@@ -143,7 +162,8 @@ def _image(request: Any, registrar: Registrar) -> Any:
         return registrar.finish(component, {"imageUri": UNKNOWN}, {"imageUri": from_inputs})
     # The component unwraps its inputs first, so that the image itself depends on nothing.
     image = registrar.child(DOCKER_IMAGE, _image_name(inputs), component, _docker_inputs(url, inputs), {})
-    uri = f"{url}@{image.state['digest']}" if image.state["digest"] != UNKNOWN else UNKNOWN
+    digest = image.output("digest")
+    uri = UNKNOWN if digest == UNKNOWN else f"{url}@{digest}"
     return registrar.finish(component, {"imageUri": uri}, {"imageUri": [*from_inputs, image.urn]})
 
 

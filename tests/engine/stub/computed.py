@@ -11,8 +11,17 @@ JOB_DEFINITION = "aws:batch/jobDefinition:JobDefinition"
 LAUNCH_TEMPLATE = "aws:ec2/launchTemplate:LaunchTemplate"
 TASK_DEFINITION = "aws:ecs/taskDefinition:TaskDefinition"
 
+# Where several resources can share an id: the output that tells them apart.
+TOLD_APART_BY = {
+    TASK_DEFINITION: "arn",
+    "aws:ecs/service:Service": "cluster",
+    "aws:opensearch/serverlessSecurityPolicy:ServerlessSecurityPolicy": "type",
+}
 
-def created(computed: Computed, type_token: str, name: str, inputs: Mapping[str, Any], number: int) -> tuple[str, Values]:
+
+def created(
+    computed: Computed, type_token: str, name: str, inputs: Mapping[str, Any], number: int
+) -> tuple[str, Values]:
     """The id and outputs of the `number`-th resource of this type and name; each has an id of its own."""
     made_for = name if number == 1 else f"{name}-{number}"
     resource_id, values = computed.resource(type_token, made_for, inputs)
@@ -28,7 +37,11 @@ def previewed(computed: Computed, type_token: str, name: str, inputs: Mapping[st
 
 
 def updated(
-    type_token: str, old: Mapping[str, Any], old_inputs: Mapping[str, Any], new_inputs: Mapping[str, Any], preview: bool
+    type_token: str,
+    old: Mapping[str, Any],
+    old_inputs: Mapping[str, Any],
+    new_inputs: Mapping[str, Any],
+    preview: bool,
 ) -> Values:
     """The outputs after an update in place: what the program changed, and nothing else that AWS holds.
 
@@ -55,5 +68,6 @@ def _outputs(type_token: str, inputs: Mapping[str, Any], values: Mapping[str, An
 
 
 def identity(type_token: str, resource_id: str, outputs: Mapping[str, Any]) -> str:
-    """What tells a resource apart from others of its type; the revisions of a task family share its id."""
-    return str(outputs["arn"]) if type_token == TASK_DEFINITION else resource_id
+    """What tells a resource apart from others of its type."""
+    key = TOLD_APART_BY.get(type_token)
+    return f"{resource_id} {outputs[key]}" if key and key in outputs else resource_id

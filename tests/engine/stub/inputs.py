@@ -56,7 +56,10 @@ def _mapping_faults(value: Mapping[str, Any], options: list[Any], path: str) -> 
     classes = [option for option in options if isinstance(option, type) and _types.is_input_type(option)]
     mappings = [option for option in options if get_origin(option) in (Mapping, dict)]
     if SIGNATURE in value:
-        if not any(isinstance(option, type) and issubclass(option, pulumi.Asset | pulumi.Archive) for option in options):
+        if not any(
+            isinstance(option, type) and issubclass(option, pulumi.Asset | pulumi.Archive)
+            for option in options
+        ):
             yield InputFault(path, f"is a file, which is not {_named(options)}")
     elif mappings:
         for key, item in value.items():

@@ -18,7 +18,7 @@ from tests.engine.stub.faults import ScriptedFaultError
 from tests.engine.stub.inputs import input_faults
 from tests.engine.stub.naming import NameTooLongError, with_name
 from tests.engine.stub.rules import RefusedError, refuse_deletion_out_of_order, refuse_taken_name
-from tests.engine.stub.sdk_types import PACKAGES, UnknownTypeError, input_class, input_types
+from tests.engine.stub.sdk_types import PACKAGES, UnknownTypeError, output_names
 from tests.engine.stub.wire import Values, from_struct, to_struct
 
 REFUSALS = (NameTooLongError, RefusedError, ScriptedFaultError, UnknownInvokeError, UnknownTypeError)
@@ -62,7 +62,9 @@ class StubProvider(provider_pb2_grpc.ResourceProviderServicer):
         region = given.get("aws:config:region", "us-east-1")
         self.computed = Computed(resources=self.computed.resources, region=region)
         self.default_tags = json.loads(given.get("aws:config:defaultTags", "{}")).get("tags", {})
-        return provider_pb2.ConfigureResponse(supportsPreview=True)
+        # The engine gives plain values to a provider that accepts no secrets, and marks them again in the answer; for
+        # components it insists.
+        return provider_pb2.ConfigureResponse(supportsPreview=True, acceptSecrets=self.package == "awsx")
 
     @refusing
     def Check(self, request: Any, context: Any) -> Any:
@@ -96,7 +98,9 @@ class StubProvider(provider_pb2_grpc.ResourceProviderServicer):
         inputs = from_struct(request.properties)
         if request.preview:
             outputs = computed.previewed(self.computed, request.type, request.name, inputs)
-            return provider_pb2.CreateResponse(properties=to_struct({**outputs, **self._all_tags(request.type, inputs)}))
+            return provider_pb2.CreateResponse(
+                properties=to_struct({**outputs, **self._all_tags(request.type, inputs)})
+            )
         with self.account.lock:
             resource = self._create(request.type, request.name, inputs)
         return provider_pb2.CreateResponse(id=resource.id, properties=to_struct(resource.outputs))
@@ -156,8 +160,10 @@ class StubProvider(provider_pb2_grpc.ResourceProviderServicer):
 
     @refusing
     def Invoke(self, request: Any, context: Any) -> Any:
+        response = provider_pb2.InvokeResponse()
         answer = self.computed.invoke(request.tok, from_struct(request.args))
-        return provider_pb2.InvokeResponse(**{"return": to_struct(answer)})
+        getattr(response, "return").CopyFrom(to_struct(answer))  # a word of Python
+        return response
 
     @refusing
     def Construct(self, request: Any, context: Any) -> Any:
@@ -167,14 +173,13 @@ class StubProvider(provider_pb2_grpc.ResourceProviderServicer):
         return components.construct(request, package_version("aws"))
 
     def _find(self, request: Any, properties: Any) -> Existing | None:
-        outputs = from_struct(properties)
         # An import knows the id alone.
-        key = computed.identity(request.type, request.id, outputs) if outputs else request.id
+        key = computed.identity(request.type, request.id, from_struct(properties))
         return self.account.find(request.type, key)
 
     def _all_tags(self, type_token: str, inputs: Values) -> Values:
-        """`tagsAll`, for a type that carries tags: the provider's default ones and its own."""
-        if "tags" not in input_types(input_class(type_token)) or not type_token.startswith("aws:"):
+        """`tagsAll`, for a type that has it: the provider's default tags and the resource's own."""
+        if "tagsAll" not in output_names(type_token):
             return {}
         return {"tagsAll": {**self.default_tags, **(inputs.get("tags") or {})}}
 

@@ -82,7 +82,9 @@ def refuse_deletion_out_of_order(account: Account, resource: Existing) -> None:
 
 
 def _holders(account: Account, resource: Existing) -> Iterator[Existing]:
-    own = {_last(value) for value in (resource.id, *map(resource.outputs.get, ("arn", "name", "clusterName")))}
+    own = {
+        _last(value) for value in (resource.id, *map(resource.outputs.get, ("arn", "name", "clusterName")))
+    }
     for holding_type, key in HELD_BY.get(resource.type, ()):
         for holder in account.of_type(holding_type):
             if own & {_last(value) for value in _as_list(holder.outputs.get(key))}:

@@ -2,10 +2,8 @@
 
 import importlib
 import inspect
-import re
 import threading
 from functools import cache
-from types import ModuleType
 from typing import Any
 
 from pulumi import _types
@@ -22,8 +20,8 @@ class UnknownTypeError(Exception):
 
 def input_class(type_token: str) -> type:
     """The class of a resource's inputs; UnknownTypeError when the SDK has none."""
-    module, name = _module_of(type_token)
-    return getattr(module, f"{name}Args")
+    # `InitArgs` is the SDK's way out where a nested type has the plain name, as for the versioning of a bucket.
+    return _class(type_token, "InitArgs", "Args")
 
 
 def input_types(cls: type) -> dict[str, Any]:
@@ -42,31 +40,28 @@ def required_inputs(cls: type) -> frozenset[str]:
     """The camelCase names of the inputs that have no default."""
     names = _types.input_type_py_to_pulumi_names(cls)
     parameters = inspect.signature(cls.__init__).parameters.values()
-    return frozenset(names[item.name] for item in parameters if item.name in names and item.default is item.empty)
+    return frozenset(
+        names[item.name] for item in parameters if item.name in names and item.default is item.empty
+    )
 
 
 @cache
 def output_names(type_token: str) -> frozenset[str]:
     """The camelCase names of a resource's outputs."""
-    module, name = _module_of(type_token)
-    return frozenset(pulumi_name for _, pulumi_name, _ in _types._py_properties(getattr(module, name)))
+    return frozenset(pulumi_name for _, pulumi_name, _ in _types._py_properties(_class(type_token, "")))
 
 
 @cache
-def _module_of(type_token: str) -> tuple[ModuleType, str]:
+def _class(type_token: str, *endings: str) -> type:
     package, path, name = type_token.split(":")
     folder = path.split("/")[0]
-    parts = [PACKAGES[package], *([] if folder == "index" else [_folder(folder)]), _snake(name)]
     with _importing:
-        try:
-            return importlib.import_module(".".join(parts)), name
-        except ModuleNotFoundError as error:
-            raise UnknownTypeError(f"the SDK has no resource {type_token}") from error
-
-
-def _folder(name: str) -> str:
-    return f"{name}_" if name == "lambda" else name
-
-
-def _snake(name: str) -> str:
-    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
+        module = importlib.import_module(PACKAGES[package])
+        if folder != "index":
+            # By attribute only: importing a lazy module by its path would leave it half loaded for everybody else.
+            module = getattr(module, "lambda_" if folder == "lambda" else folder, None)
+        for ending in endings:
+            found = getattr(module, f"{name}{ending}", None)
+            if found:
+                return found
+    raise UnknownTypeError(f"the SDK has no resource {type_token}")

@@ -1,6 +1,6 @@
 """Serves the stub's providers on loopback ports, to which the command line attaches."""
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
@@ -17,7 +17,7 @@ UNLIMITED = [("grpc.max_receive_message_length", -1), ("grpc.max_send_message_le
 
 
 @contextmanager
-def serving(account: Account) -> Iterator[dict[str, str]]:
+def serving(account: Account) -> Generator[dict[str, str]]:
     """While open, one server for each package; gives the environment that makes `pulumi` use them and no others."""
     servers: list[grpc.Server] = []
     ports: list[str] = []

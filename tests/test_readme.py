@@ -1,0 +1,74 @@
+"""What the documentation shows is what the program does."""
+
+import contextlib
+import io
+import re
+from pathlib import Path
+
+import pytest
+
+from components.config import ConfigError
+from ops import configuration_page, preview
+from ops.capture.program import PROJECT_ROOT, record
+from recordings import STACKS, recorded
+
+README = (PROJECT_ROOT / "README.md").read_text(encoding="utf-8")
+PAGES = [PROJECT_ROOT / "README.md", *sorted((PROJECT_ROOT / "docs").rglob("*.md"))]
+
+
+def _block(marker: str) -> list[str]:
+    """The lines of the code block after a marker."""
+    found = re.search(rf"<!-- {marker}[^>]*-->\n```text\n(.*?)```", README, flags=re.DOTALL)
+    assert found, f"README.md has no block {marker}"
+    return found[1].splitlines()
+
+
+def test_the_readme_shows_lines_of_the_real_preview_in_their_order() -> None:
+    output = io.StringIO()
+    with contextlib.redirect_stdout(output):
+        assert preview.main(["--stack", "dev"]) == 0
+    shown = iter(output.getvalue().splitlines())
+    for line in _block("preview dev"):
+        assert line in shown, f"the preview does not say: {line}"
+
+
+def test_the_readme_shows_the_real_message_for_a_wrong_configuration() -> None:
+    found = re.search(r"<!-- faults dev ([^>]*) -->", README)
+    assert found
+    changes = dict(change.split("=", 1) for change in found[1].split())
+    with pytest.raises(ConfigError) as raised:
+        record("dev", changes=changes)
+    assert str(raised.value).splitlines() == _block("faults dev")
+
+
+def test_the_configuration_page_is_made_from_the_program() -> None:
+    page = configuration_page.PAGE.read_text(encoding="utf-8")
+    assert page == configuration_page.render(), "run `python -m ops.configuration_page`"
+
+
+def test_every_make_command_in_the_readme_exists() -> None:
+    makefile = (PROJECT_ROOT / "Makefile").read_text(encoding="utf-8")
+    for target in set(re.findall(r"\bmake ([a-z-]+)", README)) - {"are"}:
+        assert re.search(rf"^{target}:", makefile, flags=re.MULTILINE), f"`make {target}` does not exist"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_link_to_a_file_leads_somewhere(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    for target in re.findall(r"\]\((?!https?:)([^)#]+)\)", text):
+        assert (page.parent / target).exists(), f"{page.name} links to {target}, which does not exist"
+
+
+def test_the_page_of_lookups_lists_exactly_the_calls_of_the_program() -> None:
+    page = (PROJECT_ROOT / "docs" / "lookups.md").read_text(encoding="utf-8")
+    called = {call.token for stack in STACKS for call in recorded(stack).invokes}
+    assert set(re.findall(r"`(aws:[^`]+)`", page)) == called
+
+
+def test_every_resource_named_on_the_page_of_real_accounts_exists() -> None:
+    page = (PROJECT_ROOT / "docs" / "real-account.md").read_text(encoding="utf-8")
+    names = {resource.name for resource in recorded("dev").resources}
+    for name in re.findall(r"resource `([^`]+)`", page):
+        assert name in names
+    for key in re.findall(r"stack output (\w+)", page):
+        assert key in recorded("dev").exports
