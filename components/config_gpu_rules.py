@@ -176,4 +176,8 @@ def _node_rules(entries: list[Accelerator]) -> Iterator[Fault]:
     slow = [entry.instance_type for entry in entries if entry.efa_interfaces == 0]
     if slow:
         yield fault("trainingInstanceTypes", ", ".join(slow), "has no EFA, so a multi-node job would wait for its network",
-                    "list types with EFA such as p4d.24xlarge, or set trainingNodes to 1")  # fmt: skip
+                    "list a type with EFA such as p4d.24xlarge, or set trainingNodes to 1")  # fmt: skip
+    elif len(entries) > 1:
+        yield fault("trainingInstanceTypes", ", ".join(entry.instance_type for entry in entries),
+                    "must be one type when trainingNodes is above 1, since all nodes of a job are alike",
+                    "list one type, or set trainingNodes to 1")  # fmt: skip

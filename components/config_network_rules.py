@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Iterator
 from ipaddress import IPv4Network
 
-from components.accelerators import find
 from components.address_plan import MAXIMUM_ZONES, vpc_cidr_fault
 from components.config_sections import NetworkConfig, Sections
 from components.settings import Fault, fault, shown
@@ -132,7 +131,7 @@ def _without_nat_rules(sections: Sections) -> Iterator[Fault]:
                     f"add {', '.join(missing)} to interfaceEndpoints, or {remedy}",
                     "existingVpcId", "existingSubnets", "interfaceEndpoints", "vectorStore", "orchestrator", "ingestion")  # fmt: skip
     training = sections.training
-    wide = [name for name in training.instance_types if (found := find(name)) and found.efa_interfaces > 1]
-    if training.enabled and training.nodes > 1 and wide:
-        yield fault("trainingNodes", training.nodes, f"a node with several EFA interfaces ({', '.join(wide)}) gets no public address and cannot work without NAT",
+    if training.enabled and training.nodes > 1:
+        # https://docs.aws.amazon.com/batch/latest/userguide/mnp-ce.html
+        yield fault("trainingNodes", training.nodes, "containers of a multi-node job get no public address and cannot work without NAT",
                     f"{remedy}, or set trainingNodes to 1", "existingVpcId", "existingSubnets")  # fmt: skip

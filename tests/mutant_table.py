@@ -15,7 +15,7 @@ class Mutant:
 
 
 PROGRAM = ("tests/test_program.py", "tests/test_house_rules.py")
-PUBLIC_ACCESS_BLOCK = '''        aws.s3.BucketPublicAccessBlock(
+PUBLIC_ACCESS_BLOCK = """        aws.s3.BucketPublicAccessBlock(
             f"{name}-public-access",
             bucket=self.bucket_name,
             block_public_acls=True,
@@ -24,7 +24,7 @@ PUBLIC_ACCESS_BLOCK = '''        aws.s3.BucketPublicAccessBlock(
             restrict_public_buckets=True,
             opts=settings,
         )
-'''
+"""
 
 MUTANTS = (
     # The twelve changes of the field case about test suites without teeth.
@@ -89,17 +89,17 @@ MUTANTS = (
            ("tests/test_shared_files.py",)),
     # GPU fleets and training.
     Mutant("a spot fleet is on demand by AWS's default", "components/gpu_group.py",
-           '"on_demand_percentage_above_base_capacity": config.on_demand_percentage,', "", ("tests/test_gpu_fleet.py",)),
+           '"on_demand_percentage_above_base_capacity": config.on_demand_percentage,', "", ("tests/test_gpu_fleet.py", "tests/test_gpu_group.py")),
     Mutant("nodes start before the shared files can be mounted", "components/gpu_fleet.py",
-           "return [permission, *self._args.shared_files.mount_targets]", "return [permission]", ("tests/test_gpu_fleet.py",)),
+           "return [permission, *self._args.shared_files.mount_targets]", "return [permission]", ("tests/test_gpu_fleet.py", "tests/test_gpu_group.py")),
     Mutant("disks of nodes carry no tag to split cost by", "components/gpu_node.py",
            'TAGGED_RESOURCES = ("instance", "volume", "network-interface")', 'TAGGED_RESOURCES = ("instance",)',
            ("tests/test_gpu_fleet.py",)),
     Mutant("a node that failed to boot goes into service", "components/gpu_group.py",
-           '"default_result": "ABANDON",', '"default_result": "CONTINUE",', ("tests/test_gpu_fleet.py",)),
+           '"default_result": "ABANDON",', '"default_result": "CONTINUE",', ("tests/test_gpu_fleet.py", "tests/test_gpu_group.py")),
     Mutant("ECS ends nodes that run a task", "components/gpu_fleet.py",
            '"managed_termination_protection": "ENABLED",', '"managed_termination_protection": "DISABLED",',
-           ("tests/test_gpu_fleet.py",)),
+           ("tests/test_gpu_fleet.py", "tests/test_gpu_group.py")),
     Mutant("spot training needs no checkpoints", "components/config_gpu_rules.py",
            "and not fleet.checkpoint_path", "and fleet.checkpoint_path is None", ("tests/test_gpu_fleet.py",)),
     Mutant("types of different accelerator memory share a fleet", "components/accelerators.py",

@@ -49,7 +49,17 @@ def broken_copy(mutant: Mutant, files: list[str], folder: Path) -> None:
 
 def run_tests(folder: Path, selection: list[str]) -> str | None:
     """The first failing line of the tests in `folder`, or None when they pass."""
-    command = [sys.executable, "-m", "pytest", "-x", "-p", "no:cacheprovider", "--no-header", "--tb=no", *selection]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-x",
+        "-p",
+        "no:cacheprovider",
+        "--no-header",
+        "--tb=no",
+        *selection,
+    ]
     environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
     run = subprocess.run(command, cwd=folder, capture_output=True, text=True, env=environment, check=False)
     if run.returncode == 0:

@@ -18,6 +18,12 @@ def recorded(stack: str) -> Recording:
     return record(stack)
 
 
+@functools.cache
+def previewed(stack: str) -> Recording:
+    """The same in a first preview, in which nothing that AWS computes is known."""
+    return record(stack, preview=True)
+
+
 def record_as(stack: str, *, project: str, changes: Mapping[str, Any] | None = None) -> Recording:
     """The program with the dev stack's file, under other names."""
     config = replace(load_stack_config(PROJECT_ROOT, "dev", changes), project=project)

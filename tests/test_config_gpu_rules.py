@@ -97,7 +97,10 @@ REFUSED_TRAINING: list[tuple[dict[str, Any], list[str]]] = [
         "trainingInstanceTypes = g5.2xlarge: no type holds one job (1 GPUs, 4 vCPUs, 32768 MiB; some memory is the host's own). Fix: list a larger type, or lower trainingJobGpus, trainingJobVcpus or trainingJobMemoryMib.",
     ]),
     ({**TRAINING, "trainingNodes": 2}, [
-        'trainingInstanceTypes = g5.2xlarge: has no EFA, so a multi-node job would wait for its network. Fix: list types with EFA such as p4d.24xlarge, or set trainingNodes to 1.',
+        'trainingInstanceTypes = g5.2xlarge: has no EFA, so a multi-node job would wait for its network. Fix: list a type with EFA such as p4d.24xlarge, or set trainingNodes to 1.',
+    ]),
+    ({**MULTI_NODE, "trainingInstanceTypes": ["g5.8xlarge", "g5.16xlarge"], "trainingJobGpus": 1}, [
+        'trainingInstanceTypes = g5.8xlarge, g5.16xlarge: must be one type when trainingNodes is above 1, since all nodes of a job are alike. Fix: list one type, or set trainingNodes to 1.',
     ]),
     ({**MULTI_NODE, "trainingMaximumVcpus": 96}, [
         'trainingMaximumVcpus = 96: is below the instances of one job (192 vCPUs), so none would ever start. Fix: use 192 or more.',

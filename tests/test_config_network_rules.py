@@ -56,10 +56,10 @@ REFUSED: list[tuple[dict[str, Any], list[str]]] = [
         'vectorPrivateEndpoint = true: puts the functions into a network without NAT, from where they cannot reach bedrock-runtime. Fix: add bedrock-runtime to interfaceEndpoints, or add private subnets to existingSubnets.',
     ]),
     ({"natGateways": "none", **MULTI_NODE}, [
-        'trainingNodes = 2: a node with several EFA interfaces (p4d.24xlarge) gets no public address and cannot work without NAT. Fix: set natGateways to single, or set trainingNodes to 1.',
+        'trainingNodes = 2: containers of a multi-node job get no public address and cannot work without NAT. Fix: set natGateways to single, or set trainingNodes to 1.',
     ]),
     ({**EXISTING_VPC, "existingSubnets": PUBLIC_SUBNETS, **MULTI_NODE}, [
-        'trainingNodes = 2: a node with several EFA interfaces (p4d.24xlarge) gets no public address and cannot work without NAT. Fix: add private subnets to existingSubnets, or set trainingNodes to 1.',
+        'trainingNodes = 2: containers of a multi-node job get no public address and cannot work without NAT. Fix: add private subnets to existingSubnets, or set trainingNodes to 1.',
     ]),
 ]  # fmt: skip
 

@@ -35,9 +35,7 @@ Register = Callable[..., Recording]
 def build() -> None:
     config = PlatformConfig.load()
     account = AwsAccount.connect(config)
-    args = DataLakeArgs(
-        config=config.data_lake, protect=config.general.protect_data
-    )
+    args = DataLakeArgs(config=config.data_lake, protect=config.general.protect_data)
     data_lake = DataLake("data-lake", args, account.options)
     role = aws.iam.Role("reader", assume_role_policy=trust_policy("ec2.amazonaws.com"), opts=account.options)
     data_lake.grant_read(role, lake.RAW, lake.MODELS)

@@ -63,6 +63,16 @@ def test_each_kind_of_capacity_takes_any_type_in_any_zone(kind: str, batch_type:
 
 
 @kinds
+def test_nodes_act_with_the_role_that_may_register_them(kind: str) -> None:
+    recording = record_workloads(TRAINING)
+    profile = recording.one("aws:iam/instanceProfile:InstanceProfile")
+    role = recording.one("aws:iam/role:Role", "training-capacity-node")
+
+    assert profile.inputs["role"] == role.outputs["name"]
+    assert environment(kind)["instanceRole"] == profile.outputs["arn"], "Batch would refuse the environment"
+
+
+@kinds
 def test_batch_starts_nodes_from_our_template_by_number(kind: str) -> None:
     for version in (7, 8):
         recording = record_workloads(TRAINING, version)

@@ -240,6 +240,7 @@ def test_an_ecs_node_joins_the_cluster_with_gpu_and_spot_draining(boot: Callable
         "written /etc/ecs/ecs.config ECS_CLUSTER=ai-cluster",
         "written /etc/ecs/ecs.config ECS_ENABLE_GPU_SUPPORT=true",
         "written /etc/ecs/ecs.config ECS_ENABLE_SPOT_INSTANCE_DRAINING=true",
+        "written /etc/ecs/ecs.config ECS_ENABLE_AWSLOGS_EXECUTIONROLE_OVERRIDE=true",
     ], "the node would join another cluster, offer no GPU, or lose its tasks without notice"
 
 
