@@ -2,6 +2,8 @@
 SHELL := /bin/sh
 PYTHON ?= python3
 STACK ?= dev
+# A file's tests share recordings, so they stay in one process.
+PARALLEL ?= -n auto --dist loadfile
 BIN := .venv/bin
 SOURCES := __main__.py components lambda_src rag_api gpu_node ops tests benchmarks
 
@@ -15,13 +17,13 @@ preview: .venv/.run ## Show what `pulumi up` would build, without an AWS account
 	@$(BIN)/python -m ops preview --stack $(STACK)
 
 test: .venv/.dev ## Run the tests
-	@$(BIN)/python -m pytest
+	@$(BIN)/python -m pytest $(PARALLEL)
 
 check: .venv/.dev ## Format, lint, types and tests, as CI runs them
 	$(BIN)/ruff format --check $(SOURCES)
 	$(BIN)/ruff check $(SOURCES)
 	$(BIN)/ty check
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest $(PARALLEL)
 
 format: .venv/.dev ## Format the code
 	$(BIN)/ruff format $(SOURCES)
