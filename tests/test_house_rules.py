@@ -12,6 +12,7 @@ import pytest
 from components import config_sections
 from components.config import section_types
 from components.settings import settings_of
+from mutant_table import MUTANTS
 from ops.capture.program import PROJECT_ROOT
 from ops.capture.recording import Recording
 from recordings import STACKS, recorded
@@ -264,6 +265,14 @@ def test_a_test_that_looks_into_an_output_is_awaited() -> None:
             decorators = [ast.unparse(item) for item in function.decorator_list]
             if function.name.startswith("test_") and looks_inside:
                 assert "pulumi.runtime.test" in decorators, f"{path.name}: {function.name} can only pass"
+
+
+def test_every_known_fault_can_still_be_planted() -> None:
+    for mutant in MUTANTS:
+        text = (PROJECT_ROOT / mutant.file).read_text(encoding="utf-8")
+        assert mutant.old in text, f"tests/mutant_table.py: {mutant.sentence}"
+        assert mutant.old != mutant.new
+        assert all((PROJECT_ROOT / near).is_file() for near in mutant.near)
 
 
 def test_nothing_unfinished_is_left_in_the_sources() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 STACK = "pulumi:pulumi:Stack"
 # Operations that leave a resource as it is.
-UNCHANGED = ("same", "read", "refresh")
+UNCHANGED = ("same", "read")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,11 +68,18 @@ def read_events(path: Path) -> tuple[tuple[Step, ...], str]:
 
 
 def _steps(events: list[dict[str, Any]], failed: set[str]) -> Iterator[Step]:
+    being_refreshed: set[str] = set()
     for event in events:
-        if "resourcePreEvent" in event:
-            metadata = event["resourcePreEvent"]["metadata"]
+        metadata = event.get("resourcePreEvent", event.get("resOutputsEvent", {})).get("metadata")
+        if metadata is None:
+            continue
+        urn, starts = metadata["urn"], "resourcePreEvent" in event
+        # What a refresh finds is told when it is done: same, update or delete.
+        if starts and metadata["op"] == "refresh":
+            being_refreshed.add(urn)
+        elif starts or urn in being_refreshed:
+            being_refreshed.discard(urn)
             changed = tuple(sorted(metadata.get("detailedDiff") or ()))
-            urn = metadata["urn"]
             yield Step(operation=metadata["op"], urn=urn, changed=changed, failed=urn in failed)
 
 
