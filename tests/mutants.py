@@ -62,6 +62,7 @@ def run_tests(folder: Path, selection: list[str]) -> str | None:
         "no:cacheprovider",
         "--no-header",
         "--tb=no",
+        f"--deselect={TABLE_TEST}",
         *selection,
     ]
     environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
