@@ -8,10 +8,12 @@ BIN := .venv/bin
 SOURCES := __main__.py components lambda_src rag_api gpu_node ops tests benchmarks
 
 .DEFAULT_GOAL := help
-.PHONY: help preview test check format bench mutants lock images clean
+PULUMI_PACKAGE := github.com/pulumi/pulumi/pkg/v3
+
+.PHONY: help preview test check format bench mutants lock images clean engine up-local preview-local destroy-local
 
 help: ## Show the commands
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | while IFS="$$(printf '\t')" read -r name text; do printf '  make %-9s %s\n' "$$name" "$$text"; done
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | while IFS="$$(printf '\t')" read -r name text; do printf '  make %-9s  %s\n' "$$name" "$$text"; done
 
 preview: .venv/.run ## Show what `pulumi up` would build, without an AWS account (STACK=dev)
 	@$(BIN)/python -m ops preview --stack $(STACK)
@@ -42,8 +44,21 @@ lock: .venv/.dev ## Lock the packages anew after a change of pyproject.toml
 	$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-annotate --no-header pyproject.toml -o requirements.txt
 	$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-annotate --no-header --group dev -c requirements.txt pyproject.toml -o requirements-dev.txt
 
+engine: .engine/pulumi ## Build the Pulumi command line from Go modules, where no package manager brings it
+
+up-local: ## Watch the real engine at work on a stand-in for AWS; also preview-local, destroy-local (STACK=dev)
+up-local preview-local destroy-local: .venv/.dev
+	@$(BIN)/python -m tests.engine.local $(@:-local=) --stack $(STACK)
+
 clean: ## Remove the virtual environment and caches
-	rm -rf .venv .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv .engine .pytest_cache .ruff_cache .hypothesis
+
+.engine/pulumi: tests/engine/cli/go.mod tests/engine/cli/go.sum
+	@command -v go >/dev/null || { echo "Go is needed to build the Pulumi command line; a package manager is the usual way to it: https://www.pulumi.com/docs/iac/download-install/" >&2; exit 1; }
+	@echo "Building the Pulumi command line (once, some minutes); a package manager is the usual way to it ..." >&2
+	@mkdir -p .engine
+	cd tests/engine/cli && version=$$(go list -mod=readonly -m -f '{{.Version}}' $(PULUMI_PACKAGE)) && go build -mod=readonly -trimpath -tags "osusergo grpcnotrace" -ldflags "-s -w -X github.com/pulumi/pulumi/sdk/v3/go/common/version.Version=$$version" -o ../../../.engine/pulumi $(PULUMI_PACKAGE)/cmd/pulumi
+	ln -sf ../tests/engine/bin/pulumi-language-python .engine/pulumi-language-python
 
 .venv/pyvenv.cfg:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed; name one: make PYTHON=python3.13 ..." >&2; exit 1; }

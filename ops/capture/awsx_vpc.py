@@ -50,8 +50,7 @@ class Child:
     @property
     def depends_on(self) -> tuple[ChildKey, ...]:
         """The parent, if it is a child (set so in `vpc.ts`), and the children that inputs refer to."""
-        values = [value if isinstance(value, list) else [value] for value in self.inputs.values()]
-        referred = [item.child for items in values for item in items if isinstance(item, Reference)]
+        referred = [child for value in self.inputs.values() for child in children_in(value)]
         return tuple(dict.fromkeys([self.parent, *referred] if self.parent else referred))
 
 
@@ -64,6 +63,15 @@ class VpcExpansion:
 
     children: tuple[Child, ...]
     outputs: Mapping[str, Any]
+
+
+def children_in(value: Any) -> list[ChildKey]:
+    """The children that a value of an input or output comes from."""
+    if isinstance(value, Reference):
+        return [value.child]
+    if isinstance(value, ChildKey):
+        return [value]
+    return [child for item in value for child in children_in(item)] if isinstance(value, list) else []
 
 
 def expand_vpc(name: str, inputs: Mapping[str, Any]) -> VpcExpansion:

@@ -141,6 +141,11 @@ def _bucket(made: Made) -> Values:
     }
 
 
+def _eip(made: Made) -> Values:
+    values = _identified("eipalloc", "ec2", "elastic-ip")(made)
+    return {**values, "allocationId": values["id"]}
+
+
 def _file_system(made: Made) -> Values:
     return {**_identified("fs", "elasticfilesystem", "file-system")(made)}
 
@@ -155,6 +160,12 @@ def _load_balancer(made: Made) -> Values:
     internal = "internal-" if made.inputs.get("internal") else ""
     return {"id": arn, "arn": arn, "arnSuffix": suffix, "zoneId": "Z00EXAMPLE",
             "dnsName": f"{internal}{made.physical_name}.{made.region}.elb.amazonaws.com"}  # fmt: skip
+
+
+def _service(made: Made) -> Values:
+    cluster = str(made.inputs.get("cluster", "")).rsplit("/", 1)[-1]
+    arn = made.arn("ecs", f"service/{cluster}/{made.physical_name}")
+    return {"id": arn, "arn": arn}
 
 
 def _target_group(made: Made) -> Values:
@@ -237,7 +248,7 @@ MAKERS: dict[str, Maker] = {
     "aws:batch/jobQueue:JobQueue": _by_arn("batch", "job-queue/{name}"),
     "aws:budgets/budget:Budget": _named("budgets", "budget/{name}", regional=False),
     "aws:cloudwatch/logGroup:LogGroup": _named("logs", "log-group:{name}"),
-    "aws:ec2/eip:Eip": _identified("eipalloc", "ec2", "elastic-ip"),
+    "aws:ec2/eip:Eip": _eip,
     "aws:ec2/flowLog:FlowLog": _identified("fl", "ec2", "vpc-flow-log"),
     "aws:ec2/internetGateway:InternetGateway": _identified("igw", "ec2", "internet-gateway"),
     "aws:ec2/launchTemplate:LaunchTemplate": _launch_template,
@@ -255,7 +266,7 @@ MAKERS: dict[str, Maker] = {
     "aws:ecr/repository:Repository": _repository,
     "aws:ecs/capacityProvider:CapacityProvider": _by_arn("ecs", "capacity-provider/{name}"),
     "aws:ecs/cluster:Cluster": _by_arn("ecs", "cluster/{name}"),
-    "aws:ecs/service:Service": _by_arn("ecs", "service/{name}"),
+    "aws:ecs/service:Service": _service,
     "aws:ecs/taskDefinition:TaskDefinition": _task_definition,
     "aws:efs/accessPoint:AccessPoint": _identified("fsap", "elasticfilesystem", "access-point"),
     "aws:efs/fileSystem:FileSystem": _file_system,

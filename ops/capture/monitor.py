@@ -11,13 +11,15 @@ from pulumi.runtime import rpc
 from pulumi.runtime.mocks import MockMonitor, MockResourceArgs, Mocks
 from pulumi.runtime.proto import resource_pb2
 
-from ops.capture.awsx_vpc import Child, ChildKey, Reference, expand_vpc
+from ops.capture.awsx_vpc import Child, ChildKey, Reference, children_in, expand_vpc
 from ops.capture.computed import Computed
 from ops.capture.plain import plain
 from ops.capture.recording import RecordedInvoke, RecordedResource
 
 STACK_TYPE = "pulumi:pulumi:Stack"
 AWSX_VPC = "awsx:ec2:Vpc"
+
+Dependencies = resource_pb2.RegisterResourceResponse.PropertyDependencies
 
 
 class DuplicateResourceError(Exception):
@@ -64,7 +66,7 @@ class RecordingMonitor(MockMonitor):
         if request.type == STACK_TYPE:
             return resource_pb2.RegisterResourceResponse(urn=urn)
         inputs = plain(rpc.deserialize_properties(request.object, keep_unknowns=True), self.root)
-        resource_id, values = self._computed(request, inputs, urn)
+        resource_id, values, dependencies = self._computed(request, inputs, urn)
         self._add(_recorded(request, urn, self._parent(request.parent), inputs, {**inputs, **values}))
         self.resources[urn] = MockMonitor.ResourceRegistration(urn, resource_id, {**inputs, **values})
         # Inputs go back as they came, since secrets and unknowns have a form of their own on the wire.
@@ -73,20 +75,35 @@ class RecordingMonitor(MockMonitor):
         if not request.remote:
             answer.CopyFrom(request.object)
         answer.update(values)
-        return resource_pb2.RegisterResourceResponse(urn=urn, id=resource_id, object=answer)
+        return resource_pb2.RegisterResourceResponse(
+            urn=urn, id=resource_id, object=answer, propertyDependencies=dependencies
+        )
 
-    def _computed(self, request: Any, inputs: dict[str, Any], urn: str) -> tuple[str, dict[str, Any]]:
-        """The id and computed values of a new resource; components of the program have neither."""
+    def _computed(
+        self, request: Any, inputs: dict[str, Any], urn: str
+    ) -> tuple[str, dict[str, Any], dict[str, Dependencies]]:
+        """The id and computed values of a new resource; components of the program have neither.
+
+        The outputs of a remote component come with what they depend on: its children, or what its inputs depend on.
+        """
         if not (request.custom or request.remote):
-            return "", {}
+            return "", {}, {}
         if request.type != AWSX_VPC:
-            return self.computed.resource(request.type, request.name, inputs)
+            resource_id, values = self.computed.resource(request.type, request.name, inputs)
+            sources = Dependencies(
+                urns={urn for item in request.propertyDependencies.values() for urn in item.urns}
+            )
+            return resource_id, values, dict.fromkeys(values, sources) if request.remote else {}
         expansion = expand_vpc(request.name, inputs)
         states: dict[ChildKey, dict[str, Any]] = {}
         urns: dict[ChildKey, str] = {}
         for child in expansion.children:
             self._add_child(child, urn, request.providers["aws"], states, urns)
-        return "", self.computed.component(_resolve(expansion.outputs, states))
+        dependencies = {
+            key: Dependencies(urns=[urns[child] for child in children_in(value)])
+            for key, value in expansion.outputs.items()
+        }
+        return "", self.computed.component(_resolve(expansion.outputs, states)), dependencies
 
     def _add_child(
         self,
@@ -105,7 +122,13 @@ class RecordingMonitor(MockMonitor):
         self._add(
             RecordedResource(
                 urn=urn, type=child.key.type, name=child.key.name, parent=parent, inputs=inputs, outputs=outputs,
-                dependencies=frozenset(urns[key] for key in child.depends_on), provider=provider, expanded=True,
+                dependencies=frozenset(urns[key] for key in child.depends_on),
+                property_dependencies={
+                    key: frozenset(urns[other] for other in children_in(value))
+                    for key, value in child.inputs.items()
+                    if children_in(value)
+                },
+                provider=provider, expanded=True,
                 position=("", len(states)),
             )
         )  # fmt: skip
