@@ -2,11 +2,10 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from ipaddress import IPv4Network
 
 from components.address_plan import MAXIMUM_ZONES, vpc_cidr_fault
 from components.config_sections import NetworkConfig, Sections
-from components.settings import Fault, fault, shown
+from components.settings import Fault, fault
 
 # An Application Load Balancer needs subnets in two zones.
 # https://docs.aws.amazon.com/elasticloadbalancing/latest/application/application-load-balancers.html
@@ -81,20 +80,12 @@ def _existing_rules(sections: Sections) -> Iterator[Fault]:
     for subnet_id, count in Counter(subnet.subnet_id for subnet in network.existing_subnets).items():
         if count > 1:
             yield fault("existingSubnets", subnet_id, "is listed twice", "list each subnet once")
-    if not is_block(network.vpc_cidr):
-        yield fault("vpcCidr", shown(network.vpc_cidr), "must be the IPv4 block of the existing VPC",
+    if not network.existing_vpc_cidr:
+        yield fault("existingVpcCidr", "", "callers are let in from an existing VPC by its IPv4 block",
                     "write the block that the VPC has, such as 10.0.0.0/16")  # fmt: skip
     if network.flow_logs:
         yield fault("flowLogs", True, "an existing VPC's flow logs belong to its owner",
                     "set it to false, or remove existingVpcId")  # fmt: skip
-
-
-def is_block(text: str) -> bool:
-    """Whether the text is an IPv4 block, written as the start of the block and a prefix length."""
-    try:
-        return str(IPv4Network(text)) == text
-    except ValueError:
-        return False
 
 
 def _balancer_rules(sections: Sections) -> Iterator[Fault]:

@@ -21,6 +21,7 @@ from components.config_values import (
     IMAGE_ID,
     INSTANCE_TYPE,
     INTERFACE_ENDPOINTS,
+    IPV4_BLOCK,
     LOG_RETENTION_DAYS,
     LONGEST_FUNCTION_SECONDS,
     LONGEST_RAG_REQUEST_SECONDS,
@@ -79,6 +80,7 @@ class NetworkConfig:
     )
     flow_logs: bool = setting("flowLogs", False)
     existing_vpc_id: str = setting("existingVpcId", "", optional(VPC_ID))
+    existing_vpc_cidr: str = setting("existingVpcCidr", "", optional(IPV4_BLOCK))
     existing_subnets: tuple[ExistingSubnet, ...] = setting("existingSubnets", ())
 
 

@@ -1,6 +1,19 @@
 """What the values of configuration keys may look like: patterns and lists, each with its words and its source. Pure."""
 
+from ipaddress import IPv4Network
+
 from components.settings import Allowed, matching
+
+
+def _is_block(text: str) -> bool:
+    """Whether the text is an IPv4 block, written as the start of the block and a prefix length."""
+    try:
+        return str(IPv4Network(text)) == text
+    except ValueError:
+        return False
+
+
+IPV4_BLOCK = Allowed("must be an IPv4 block such as 10.0.0.0/16", _is_block)
 
 REGION = matching(r"[a-z]{2,4}(-[a-z]+)+-\d", "a region such as eu-central-1")
 ZONE = matching(r"[a-z]{2,4}(-[a-z]+)+-\d[a-z]", "an availability zone such as eu-central-1a")

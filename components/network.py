@@ -69,7 +69,7 @@ class Network(pulumi.ComponentResource):
     def __init__(self, name: str, args: NetworkArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("aiplatform:index:Network", name, None, opts)
         config = args.config
-        self.vpc_cidr = config.vpc_cidr
+        self.vpc_cidr = config.existing_vpc_cidr if config.existing_vpc_id else config.vpc_cidr
         self.zones = zones_of(config)
         self.places_privately = reaches_internet_privately(config)
 

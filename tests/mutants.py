@@ -16,7 +16,6 @@ from pathlib import Path
 from ops.capture.program import PROJECT_ROOT
 from tests.mutant_table import MUTANTS, Mutant
 
-
 # It compares the table with the sources, so every mutant would turn it red for no merit of the suite.
 TABLE_TEST = "tests/test_house_rules.py::test_every_known_fault_can_still_be_planted"
 

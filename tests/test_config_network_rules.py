@@ -24,7 +24,7 @@ REFUSED: list[tuple[dict[str, Any], list[str]]] = [
     ({"existingSubnets": SUBNETS}, [
         'existingSubnets = subnet-a1, subnet-b1: belongs to an existing VPC. Fix: set existingVpcId, or remove existingSubnets.',
     ]),
-    ({"existingVpcId": "vpc-1"}, [
+    ({"existingVpcId": "vpc-1", "existingVpcCidr": "10.0.0.0/16"}, [
         'availabilityZones = eu-central-1a, eu-central-1b: an existing VPC brings its zones with its subnets. Fix: remove it, or existingVpcId.',
         'existingSubnets is not set: an existing VPC needs the subnets to use. Fix: list subnets, each with id, zone and tier.',
     ]),
@@ -43,8 +43,11 @@ REFUSED: list[tuple[dict[str, Any], list[str]]] = [
     ({**EXISTING_VPC, "flowLogs": True}, [
         "flowLogs = true: an existing VPC's flow logs belong to its owner. Fix: set it to false, or remove existingVpcId.",
     ]),
-    ({**EXISTING_VPC, "vpcCidr": "10.0.0.1/16"}, [
-        'vpcCidr = 10.0.0.1/16: must be the IPv4 block of the existing VPC. Fix: write the block that the VPC has, such as 10.0.0.0/16.',
+    ({**EXISTING_VPC, "existingVpcCidr": ""}, [
+        'existingVpcCidr is not set: callers are let in from an existing VPC by its IPv4 block. Fix: write the block that the VPC has, such as 10.0.0.0/16.',
+    ]),
+    ({**EXISTING_VPC, "existingVpcCidr": "10.0.0.1/16"}, [
+        'existingVpcCidr = 10.0.0.1/16: must be an IPv4 block such as 10.0.0.0/16, or empty. Fix: change it, or remove it.',
     ]),
     ({**EXISTING_VPC, **PUBLIC}, [
         "existingSubnets = subnet-a1, subnet-b1: the RAG service's load balancer needs public subnets in two zones. Fix: add a public subnet in another zone, or set ragService to false.",
@@ -83,7 +86,7 @@ def test_one_function_is_enough_to_need_a_way_to_the_models(left_out: str) -> No
         {"availabilityZones": ZONES[:6]},
         {"availabilityZones": ZONES[:1], "ragService": False},
         EXISTING_VPC,
-        {**EXISTING_VPC, "vpcCidr": "52.0.0.0/28"},
+        {**EXISTING_VPC, "existingVpcCidr": "52.0.0.0/28"},
         {**EXISTING_VPC, "existingSubnets": PUBLIC_SUBNETS},
         {**EXISTING_VPC, **PUBLIC, "existingSubnets": [SUBNETS[0], *PUBLIC_SUBNETS]},
         {**EXISTING_VPC, "existingSubnets": SUBNETS[:1], "ragService": False},

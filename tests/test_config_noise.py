@@ -24,7 +24,7 @@ from typed_config import (
 
 # Configurations in which as much as possible differs from its default, so that a default that steps in shows.
 UNUSUAL: dict[str, dict[str, Any]] = {
-    "existing VPC": {**EXISTING_VPC, "vpcCidr": "192.168.0.0/24", "natGateways": "none", "vectorPrivateEndpoint": True,
+    "existing VPC": {**EXISTING_VPC, "existingVpcCidr": "192.168.0.0/24", "natGateways": "none", "vectorPrivateEndpoint": True,
                      "ragService": False, **MULTI_NODE},
     "public in an existing VPC": {**EXISTING_VPC, **PUBLIC, "existingSubnets": [*SUBNETS[:1], *PUBLIC_SUBNETS]},
     "one zone without NAT": {"availabilityZones": ["eu-central-1a"], "natGateways": "none", **NOTHING_ANSWERS, "asleep": True},

@@ -23,6 +23,7 @@ REFUSED: list[tuple[str, Any, str]] = [
     ('interfaceEndpoints', ['bedrock', 'logs'], 'interfaceEndpoints[0] = bedrock: must be one of autoscaling, bedrock-runtime, ecr.api, ecr.dkr, ecs, ecs-agent, ecs-telemetry, elasticfilesystem, logs, monitoring, secretsmanager, sqs, ssm, ssmmessages, sts. Fix: use bedrock-runtime if that is what you meant.'),
     ('flowLogs', '1', 'flowLogs = 1: must be true or false. Fix: change it, or remove it to use the default false.'),
     ('existingVpcId', 'my-vpc', 'existingVpcId = my-vpc: must be a VPC id such as vpc-0123456789abcdef0, or empty. Fix: change it, or remove it.'),
+    ('existingVpcCidr', '10.0.0.1/16', 'existingVpcCidr = 10.0.0.1/16: must be an IPv4 block such as 10.0.0.0/16, or empty. Fix: change it, or remove it.'),
     ('lakeVersioning', 'enabled', 'lakeVersioning = enabled: must be true or false. Fix: change it, or remove it to use the default true.'),
     ('lakeNoncurrentVersionDays', 0, 'lakeNoncurrentVersionDays = 0: must be 1 to 36500 days. Fix: change it, or remove it to use the default 30.'),
     ('lakeAbortIncompleteUploadDays', -1, 'lakeAbortIncompleteUploadDays = -1: must be 1 to 365 days. Fix: change it, or remove it to use the default 7.'),
@@ -219,7 +220,12 @@ def test_each_missing_key_of_an_entry_is_named() -> None:
 
 def test_each_key_of_an_existing_subnet_is_judged() -> None:
     subnets = [{"id": "a1", "zone": "eu-central-1", "tier": "privat"}]
-    changes = {"existingVpcId": "vpc-1", "availabilityZones": None, "existingSubnets": subnets}
+    changes = {
+        "existingVpcId": "vpc-1",
+        "existingVpcCidr": "10.0.0.0/16",
+        "availabilityZones": None,
+        "existingSubnets": subnets,
+    }
     assert faults_of(changes) == [
         "existingSubnets[0].id = a1: must be a subnet id such as subnet-0123456789abcdef0. Fix: change it.",
         "existingSubnets[0].zone = eu-central-1: must be an availability zone such as eu-central-1a. Fix: change it.",

@@ -21,7 +21,7 @@ TWO_ZONES = ["eu-central-1a", "eu-central-1b"]
 EXISTING = {
     "availabilityZones": [],
     "existingVpcId": "vpc-0123456789abcdef0",
-    "vpcCidr": "10.60.0.0/16",
+    "existingVpcCidr": "10.60.0.0/16",
     "existingSubnets": [
         {"id": "subnet-a1", "zone": "eu-central-1a", "tier": "private"},
         {"id": "subnet-a2", "zone": "eu-central-1a", "tier": "private"},

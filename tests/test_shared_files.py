@@ -33,6 +33,7 @@ SUBNET_ZONES = {"subnet-a1": "eu-central-1a", "subnet-a2": "eu-central-1a", "sub
 EXISTING = {
     "availabilityZones": [],
     "existingVpcId": "vpc-0123456789abcdef0",
+    "existingVpcCidr": "10.60.0.0/16",
     "existingSubnets": [
         {"id": subnet_id, "zone": zone, "tier": "private"} for subnet_id, zone in SUBNET_ZONES.items()
     ],

@@ -20,7 +20,9 @@ SUBNETS = [
     {"id": "subnet-a1", "zone": "eu-central-1a", "tier": "private"},
     {"id": "subnet-b1", "zone": "eu-central-1b", "tier": "private"},
 ]
-EXISTING_VPC = {"existingVpcId": "vpc-0a1b2c3d", "availabilityZones": None, "existingSubnets": SUBNETS}
+EXISTING_VPC = {
+    "existingVpcId": "vpc-0a1b2c3d", "existingVpcCidr": "10.60.0.0/16", "availabilityZones": None, "existingSubnets": SUBNETS,
+}  # fmt: skip
 CERTIFICATE = "arn:aws:acm:eu-central-1:111122223333:certificate/12345678-1234-1234-1234-123456789012"
 SECRET = "arn:aws:secretsmanager:eu-central-1:111122223333:secret:ai-platform/api-token-AbCdEf"
 PUBLIC = {"exposure": "public", "certificateArn": CERTIFICATE, "bearerTokenSecretArn": SECRET}
