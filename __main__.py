@@ -17,6 +17,7 @@ from components.aws_account import AwsAccount, default_tags
 from components.budget import Budget, BudgetArgs
 from components.cluster import Cluster, ClusterArgs
 from components.config import PlatformConfig
+from components.container_image import ContainerImage, ContainerImageArgs
 from components.data_lake import DataLake, DataLakeArgs
 from components.gpu_fleet import GpuFleet, GpuFleetArgs
 from components.ingestion import Ingestion, IngestionArgs
@@ -46,21 +47,24 @@ for fleet_config in config.gpu_fleets:
         config=fleet_config, account=account, network=network, shared_files=shared_files,
         cluster_name=cluster.cluster_name, machine_images=config.machine_images, tags=tags,
     ), on)
+    if fleet.capacity_provider_name:  # what its tasks may do is granted to their own roles
+        fleet_providers.append(fleet.capacity_provider_name)
+        continue
     shared_files.grant_mount(fleet.role, fleet.security_group_id)
     data_lake.grant_read(fleet.role, lake.RAW, lake.PROCESSED, lake.MODELS)
     data_lake.grant_write(fleet.role, lake.MODELS, lake.EVALUATIONS, lake.LOGS_TRAINING)
-    fleet_providers += [fleet.capacity_provider_name] if fleet.capacity_provider_name else []
 capacity = cluster.use_capacity(fleet_providers)
 
 if config.training:
     training = Training("training", TrainingArgs(
         config=config.training, account=account, network=network, shared_files=shared_files,
-        machine_images=config.machine_images, tags=tags, log_retention_days=log_days,
+        machine_images=config.machine_images, tags=tags, asleep=asleep, log_retention_days=log_days,
     ), on)
     shared_files.grant_mount(training.job_role, training.security_group_id)
     data_lake.grant_read(training.job_role, lake.RAW, lake.PROCESSED, lake.MODELS)
     data_lake.grant_write(training.job_role, lake.MODELS, lake.EVALUATIONS, lake.LOGS_TRAINING)
     pulumi.export("training_spot_queue", training.spot_queue_arn)
+    pulumi.export("training_on_demand_queue", training.on_demand_queue_arn)
     pulumi.export("training_job_definition", training.job_definition_arn)
 
 if config.vector_store:
@@ -93,11 +97,13 @@ if config.vector_store and config.orchestrator:
     pulumi.export("orchestrator_function", orchestrator.function_name)
     pulumi.export("orchestrator_url", orchestrator.function_url)
 
+rag_image = ContainerImage("rag-build", ContainerImageArgs(protect=protect), on) if config.builds_rag_image else None
+
 if config.vector_store and config.rag_service:
     rag_service = RagService("rag", RagServiceArgs(
         config=config.rag_service, answers=config.answers, account=account, network=network, cluster=cluster,
         capacity=capacity, vector_store=vector_store, name_suffix=config.general.name_suffix,
-        log_retention_days=log_days, protect=protect,
+        log_retention_days=log_days, built_image=rag_image,
     ), on)
     models.grant_embed_and_answer(rag_service.role)
     vector_store.grant_query(rag_service.role)

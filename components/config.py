@@ -4,6 +4,7 @@ The keys, their defaults and ranges are in `components/config_sections.py`; `Pul
 the command line, and a test holds the two together.
 """
 
+import difflib
 import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, fields, replace
@@ -64,6 +65,7 @@ class PlatformConfig:
     vector_store: VectorStoreConfig | None
     answers: AnswersConfig
     rag_service: RagServiceConfig | None
+    builds_rag_image: bool
     orchestrator: OrchestratorConfig | None
     ingestion: IngestionConfig | None
     budget: BudgetConfig | None
@@ -74,6 +76,7 @@ class PlatformConfig:
         values = _typed_values()
         secret_keys = [key for key in values if _is_secret(PREFIX + key)]
         sections, faults = read_sections(values, secret_keys)
+        faults = [*_namespace_faults(), *faults]
         if faults:
             raise ConfigError(faults, pulumi.get_stack())
         return build(sections, pulumi.get_project(), pulumi.get_stack())
@@ -135,6 +138,8 @@ def build(sections: Sections, project: str, stack: str) -> PlatformConfig:
         vector_store=sections.vector_store if sections.vector_store.enabled else None,
         answers=sections.answers,
         rag_service=sections.rag_service if sections.rag_service.enabled and awake else None,
+        # Kept while the service sleeps: images are data, and may be protected.
+        builds_rag_image=sections.rag_service.enabled and not sections.rag_service.image,
         orchestrator=sections.orchestrator if sections.orchestrator.enabled else None,
         ingestion=sections.ingestion if sections.ingestion.enabled else None,
         budget=sections.budget if sections.budget.email else None,
@@ -145,6 +150,23 @@ def _typed_values() -> dict[str, Any]:
     """This program's keys without their namespace, as the command line hands them over."""
     everything = {**get_config_env(), **CONFIG.get()}
     return {key.removeprefix(PREFIX): value for key, value in everything.items() if key.startswith(PREFIX)}
+
+
+def _namespace_faults() -> list[Fault]:
+    """Keys of a namespace that is nearly ours: the command line hands them over, and nobody would read them."""
+    spaces = {key.split(":")[0] for key in [*get_config_env(), *CONFIG.get()]} - {
+        NAMESPACE,
+        pulumi.get_project(),
+    }
+    return [
+        Fault(
+            key=f"{space}:",
+            value="a namespace in the stack file",
+            allowed=f"is not read by this program, whose namespace is {NAMESPACE}",
+            fix=f"write {PREFIX} if that is what you meant",
+        )
+        for space in sorted(difflib.get_close_matches(NAMESPACE, spaces, cutoff=0.8))
+    ]
 
 
 def _is_secret(key: str) -> bool:

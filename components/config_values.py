@@ -48,7 +48,7 @@ FLEET_NAME = matching(
 RULE_ID = matching(r"[A-Za-z0-9_.-]{1,255}", "1 to 255 letters, digits, dots, underscores or hyphens")
 FOLDERS = matching(r"([\w.-]+/)*", "empty, or folders as in raw/ or raw/pdfs/")
 CHECKPOINT_FOLDER = matching(
-    r"(?=.{1,255}$)/mnt/shared-data/checkpoints(/[\w.-]+)*",
+    r"(?=.{1,255}$)/mnt/shared-data/checkpoints(/(?!\.{1,2}(/|$))[\w.-]+)*",
     "a folder below /mnt/shared-data/checkpoints, of up to 255 characters",
 )
 PRICE = matching(r"(?!0+(\.0+)?$)\d{1,4}(\.\d{1,6})?", "a price per hour above zero, quoted, such as '0.65'")

@@ -47,6 +47,8 @@ def lifecycle_rules(
             "status": "Enabled",
             "filter": {"prefix": ""},
             "noncurrent_version_expiration": {"noncurrent_days": noncurrent_version_days},
+            # The marker of a deleted object stays behind when its last old version is gone.
+            "expiration": {"expired_object_delete_marker": True},
         },
     ]
 

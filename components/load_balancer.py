@@ -21,7 +21,6 @@ TLS_POLICY = "ELBSecurityPolicy-TLS13-1-2-2021-06"
 class LoadBalancerArgs:
     config: RagServiceConfig
     network: Network
-    protect: bool
 
 
 class LoadBalancer(pulumi.ComponentResource):
@@ -104,7 +103,8 @@ class LoadBalancer(pulumi.ComponentResource):
             security_groups=[self.security_group_id],
             idle_timeout=args.config.alb_idle_timeout_seconds,
             drop_invalid_header_fields=True,
-            enable_deletion_protection=args.protect,
+            # It holds no data, and a stack that goes to sleep must be able to delete it.
+            enable_deletion_protection=False,
             opts=pulumi.ResourceOptions(parent=self),
         )
 

@@ -10,7 +10,7 @@ import pulumi_aws as aws
 from components.aws_account import AwsAccount
 from components.cluster import Cluster
 from components.config_sections import AnswersConfig, RagServiceConfig
-from components.container_image import ContainerImage, ContainerImageArgs
+from components.container_image import ContainerImage
 from components.load_balancer import ANYWHERE, HTTPS_PORT, LoadBalancer, LoadBalancerArgs
 from components.network import Network
 from components.rag_task import CONTAINER, PORT, RagTask, RagTaskArgs, repository_arn_of
@@ -31,27 +31,26 @@ class RagServiceArgs:
     vector_store: VectorStore
     name_suffix: str
     log_retention_days: int
-    protect: bool
+    built_image: ContainerImage | None
 
 
 class RagService(pulumi.ComponentResource):
     """The API at `url`; `role` is what the application may do, and is granted to from outside.
 
     A deployment whose tasks do not become healthy is rolled back. An image given by digest must be built for
-    linux/arm64; `repository_url` is then None. With a certificate, `url` shows the balancer's own name: point the
+    linux/arm64. With a certificate, `url` shows the balancer's own name: point the
     certificate's domain to it.
     """
 
     role: aws.iam.Role
     url: pulumi.Output[str]
     service_name: pulumi.Output[str]
-    repository_url: pulumi.Output[str] | None
 
     def __init__(self, name: str, args: RagServiceArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("aiplatform:index:RagService", name, None, opts)
         balancer = LoadBalancer(
             f"{name}-balancer",
-            LoadBalancerArgs(config=args.config, network=args.network, protect=args.protect),
+            LoadBalancerArgs(config=args.config, network=args.network),
             opts=pulumi.ResourceOptions(parent=self),
         )
         task = self._task(args)
@@ -69,22 +68,17 @@ class RagService(pulumi.ComponentResource):
         self.role = task.role
         self.url = balancer.url
         self.service_name = service.name
-        self.register_outputs(
-            {"url": self.url, "service_name": self.service_name, "repository_url": self.repository_url}
-        )
+        self.register_outputs({"url": self.url, "service_name": self.service_name})
 
     def _task(self, args: RagServiceArgs) -> RagTask:
-        """The task, with the configured image or one that is built here."""
+        """The task, with the image that was built or else the configured one."""
         name, child = self.pulumi_resource_name, pulumi.ResourceOptions(parent=self)
         image: pulumi.Input[str] = args.config.image
         repository_arn: pulumi.Input[str] | None = repository_arn_of(
             args.config.image, args.account.partition
         )
-        self.repository_url = None
-        if not args.config.image:
-            built = ContainerImage(f"{name}-build", ContainerImageArgs(protect=args.protect), opts=child)
-            image, repository_arn = built.image_uri, built.repository_arn
-            self.repository_url = built.repository_url
+        if args.built_image:
+            image, repository_arn = args.built_image.image_uri, args.built_image.repository_arn
         task_args = RagTaskArgs(
             config=args.config,
             answers=args.answers,

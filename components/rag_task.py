@@ -22,6 +22,7 @@ HEALTH_PATH = "/healthz"
 TASKS_SERVICE = "ecs-tasks.amazonaws.com"
 # Longer than the 25 seconds that the server gives running requests after SIGTERM (rag_api/Dockerfile).
 STOP_TIMEOUT_SECONDS = 30
+KEEP_ALIVE_MARGIN_SECONDS = 10
 # ECS ignores the image's own health check. A quarter of a vCPU needs seconds to start Python, hence the times.
 # https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_HealthCheck.html
 HEALTH_CHECK = {
@@ -138,6 +139,9 @@ def environment(args: RagTaskArgs) -> dict[str, pulumi.Input[str]]:
         "AWS_REGION": args.account.region,
         "ANSWER_PROVIDER": config.answer_provider,
         "REQUEST_TIMEOUT_SECONDS": str(config.request_timeout_seconds),
+        # Read by uvicorn itself. The balancer must be the one that closes an idle connection, or it answers 502.
+        # https://docs.aws.amazon.com/elasticloadbalancing/latest/application/edit-load-balancer-attributes.html
+        "UVICORN_TIMEOUT_KEEP_ALIVE": str(config.alb_idle_timeout_seconds + KEEP_ALIVE_MARGIN_SECONDS),
     }
     if config.answer_provider == "openai":
         variables |= {"OPENAI_BASE_URL": config.openai_base_url, "OPENAI_MODEL": config.openai_model}

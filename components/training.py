@@ -23,6 +23,7 @@ class TrainingArgs:
     shared_files: SharedFiles
     machine_images: MachineImages
     tags: Mapping[str, str]
+    asleep: bool
     log_retention_days: int
 
 
@@ -76,6 +77,7 @@ class Training(pulumi.ComponentResource):
             network=args.network,
             machine_images=args.machine_images,
             tags=args.tags,
+            asleep=args.asleep,
             log_group_arn=self._log_group.arn,
         )
 

@@ -35,8 +35,9 @@ IMAGE_PATH = "computeResources.ec2Configurations[0].imageIdOverride"
 ALLOCATION_STRATEGIES = {"SPOT": "SPOT_PRICE_CAPACITY_OPTIMIZED", "EC2": "BEST_FIT_PROGRESSIVE"}
 # Docker writes a job's log with the node's role.
 LOG_ACTIONS = ("logs:CreateLogStream", "logs:PutLogEvents")
-# The longest that Batch takes. https://docs.aws.amazon.com/batch/latest/APIReference/API_UpdatePolicy.html
-LONGEST_UPDATE_MINUTES = 7200
+# Batch takes up to 7,200, the Terraform provider behind pulumi-aws up to 360.
+# https://github.com/hashicorp/terraform-provider-aws/issues/48709
+LONGEST_UPDATE_MINUTES = 360
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,6 +47,7 @@ class TrainingCapacityArgs:
     network: Network
     machine_images: MachineImages
     tags: Mapping[str, str]
+    asleep: bool
     log_group_arn: pulumi.Input[str]
 
 
@@ -67,6 +69,8 @@ class TrainingCapacity(pulumi.ComponentResource):
         super().__init__("aiplatform:index:TrainingCapacity", name, None, opts)
         child = pulumi.ResourceOptions(parent=self)
         self._args = args
+        # Asleep there is no NAT, and a node that cannot reach ECS would bill and never take a job.
+        self._state = "DISABLED" if args.asleep else "ENABLED"
         self._role = node_role(f"{name}-node", args.account, self)
         self._profile = aws.iam.InstanceProfile(f"{name}-profile", role=self._role.name, opts=child)
         self.security_group_id = node_security_group(
@@ -113,6 +117,7 @@ class TrainingCapacity(pulumi.ComponentResource):
         return aws.batch.ComputeEnvironment(
             f"{self.pulumi_resource_name}-{role}",
             type="MANAGED",
+            state=self._state,
             compute_resources={
                 "type": kind,
                 "allocation_strategy": ALLOCATION_STRATEGIES[kind],
@@ -192,7 +197,7 @@ class TrainingCapacity(pulumi.ComponentResource):
         queues = {
             role: aws.batch.JobQueue(
                 f"{self.pulumi_resource_name}-{role}",
-                state="ENABLED",
+                state=self._state,
                 priority=1,
                 compute_environment_orders=[{"order": 1, "compute_environment": environment.arn}],
                 # A node that starts before it may register waits for nothing.

@@ -37,7 +37,8 @@ class ApiSettings:
             pipeline=PipelineSettings.read(environment),
             request_timeout_seconds=environment.integer("REQUEST_TIMEOUT_SECONDS", 1, 4000),
             openai=_openai_settings(environment) if provider == "openai" else None,
-            bearer_token=environment.optional("BEARER_TOKEN"),
+            # A blank token must not open the API: where one is given, it counts.
+            bearer_token=environment.text("BEARER_TOKEN") if "BEARER_TOKEN" in environ else "",
         )
         environment.finish()
         return settings

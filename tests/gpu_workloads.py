@@ -121,6 +121,7 @@ def build_workloads() -> None:
             shared_files=shared_files,
             machine_images=config.machine_images,
             tags=tags,
+            asleep=config.general.asleep,
             log_retention_days=7,
         )
         Training("training", training_args, on)

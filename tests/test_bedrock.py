@@ -19,6 +19,18 @@ TITAN = "amazon.titan-embed-text-v2:0"
 ACCOUNT = "111122223333"
 
 
+def test_the_regions_of_each_geography_are_those_read_from_aws() -> None:
+    assert {name: " ".join(regions) for name, regions in PROFILE_REGIONS.items()} == {
+        "us": "us-east-1 us-east-2 us-west-1 us-west-2",
+        "us-gov": "us-gov-east-1 us-gov-west-1",
+        "eu": "eu-central-1 eu-north-1 eu-south-1 eu-south-2 eu-west-1 eu-west-3",
+        "jp": "ap-northeast-1 ap-northeast-3",
+        "au": "ap-southeast-2 ap-southeast-4",
+        "apac": "ap-northeast-1 ap-northeast-2 ap-northeast-3 ap-south-1 ap-south-2 "
+        "ap-southeast-1 ap-southeast-2 ap-southeast-4",
+    }, "a region that is missing is refused now and then, whenever the profile sends a call there"
+
+
 @pytest.mark.parametrize(
     ("model_id", "profile", "base"),
     [

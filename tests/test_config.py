@@ -35,6 +35,19 @@ def refusal(values: Mapping[str, Any], secret_keys: tuple[str, ...] = ()) -> str
     return str(caught.value)
 
 
+@pytest.mark.parametrize("space", ["ai-plattform", "ai-platfrom", "aiplatform"])
+def test_a_namespace_that_is_nearly_ours_is_told_rather_than_ignored(space: str) -> None:
+    values = {f"{NAMESPACE}:{key}": value for key, value in as_cli_text(REQUIRED).items()}
+    set_all_config({**values, f"{space}:asleep": MARKER, "aws:region": "eu-central-1"}, [])
+    with pytest.raises(ConfigError) as caught:
+        PlatformConfig.load()
+    (fault,) = caught.value.faults
+    assert fault.key == f"{space}:" and "ai-platform:" in fault.fix, (
+        "the setting would have no effect, without a word"
+    )
+    assert MARKER not in str(caught.value)
+
+
 # All faults in one go
 
 

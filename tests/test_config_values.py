@@ -126,6 +126,7 @@ REFUSED_IN_A_FLEET: list[tuple[str, Any, str]] = [
     ('maximumPriceUsd', 0.5, 'maximumPriceUsd = 0.5: must be text. Fix: put it in quotes.'),
     ('volumeSizeGib', 8, 'volumeSizeGib = 8: must be 30 to 16384 GiB. Fix: change it, or remove it to use the default 200.'),
     ('capacityBlockReservationId', 'cr-1', 'capacityBlockReservationId = cr-1: must be a reservation id such as cr-0123456789abcdef0, or empty. Fix: change it, or remove it.'),
+    ('checkpointPath', '/mnt/shared-data/checkpoints/../../scratch', 'checkpointPath = /mnt/shared-data/checkpoints/../../scratch: must be a folder below /mnt/shared-data/checkpoints, of up to 255 characters, or empty. Fix: change it, or remove it.'),
     ('checkpointPath', '/tmp', 'checkpointPath = /tmp: must be a folder below /mnt/shared-data/checkpoints, of up to 255 characters, or empty. Fix: change it, or remove it.'),
     ('capacityRebalancing', 'on', 'capacityRebalancing = on: must be true or false. Fix: change it, or remove it to use the default false.'),
     ('instanceRefresh', 1, 'instanceRefresh = 1: must be true or false. Fix: change it, or remove it to use the default false.'),

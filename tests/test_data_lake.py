@@ -175,6 +175,7 @@ def test_the_default_rules_move_old_embeddings_and_delete_old_logs(built: Record
             "status": "Enabled",
             "filter": {"prefix": ""},
             "noncurrentVersionExpiration": {"noncurrentDays": 30},
+            "expiration": {"expiredObjectDeleteMarker": True},
         },
     ]
 

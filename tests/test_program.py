@@ -177,9 +177,22 @@ def test_a_sleeping_stack_pays_for_no_hours_and_keeps_its_data(stack: str) -> No
     ]
     assert not hourly + interfaces, "these bill by the hour while the stack sleeps"
     for kept in _data(awake):
-        if kept.type != "aws:ecr/repository:Repository":
-            twin = next((other for other in asleep.resources if other.urn == kept.urn), None)
-            assert twin is not None and twin.inputs == kept.inputs, f"{kept.name} would lose its data"
+        twin = next((other for other in asleep.resources if other.urn == kept.urn), None)
+        assert twin is not None and twin.inputs == kept.inputs, f"{kept.name} would lose its data"
+
+
+@pytest.mark.parametrize("stack", STACKS)
+def test_going_to_sleep_deletes_nothing_that_is_protected(stack: str) -> None:
+    there = {resource.urn for resource in record(stack, changes={"asleep": True}).resources}
+    stuck = [item.name for item in recorded(stack).resources if item.protect and item.urn not in there]
+    assert not stuck, "the engine would refuse to take these down, half-way through"
+
+
+def test_containers_of_the_cluster_cannot_borrow_the_lake_from_their_node(prod: Recording) -> None:
+    granted = " ".join(item.name for item in prod.of_type("aws:iam/rolePolicy:RolePolicy"))
+    assert "data-lake-read-gpu-research-node" in granted, "interactive nodes need the lake"
+    assert "data-lake-read-gpu-inference-node" not in granted, "any container could take the node's role"
+    assert "mount-gpu-inference-node" not in granted
 
 
 def _data(recording: Recording) -> Iterator[Any]:

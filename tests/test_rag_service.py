@@ -12,7 +12,7 @@ from botocore.validate import ParamValidator
 from components.aws_account import AwsAccount
 from components.cluster import Cluster, ClusterArgs
 from components.config import PlatformConfig, read_sections
-from components.container_image import keep_latest
+from components.container_image import ContainerImage, ContainerImageArgs, keep_latest
 from components.fargate import memory_sizes_mib
 from components.network import Network, NetworkArgs
 from components.rag_service import RagService, RagServiceArgs, capacity_strategy, outgoing_ports
@@ -88,6 +88,9 @@ def build() -> None:
         ),
         account.options,
     )
+    image = None
+    if config.builds_rag_image:
+        image = ContainerImage("rag-build", ContainerImageArgs(protect=protect), account.options)
     RagService(
         "rag",
         RagServiceArgs(
@@ -100,7 +103,7 @@ def build() -> None:
             vector_store=store,
             name_suffix=config.general.name_suffix,
             log_retention_days=config.general.log_retention_days,
-            protect=protect,
+            built_image=image,
         ),
         account.options,
     )
@@ -564,10 +567,18 @@ class TestBalancer:
         assert balancer["dropInvalidHeaderFields"] is True
         assert balancer["loadBalancerType"] == "application"
 
-    def test_a_protected_balancer_cannot_be_deleted(self) -> None:
-        kept = service_with(protectData=True, allowedAccountIds=["111122223333"]).one(BALANCER)
-        assert kept.inputs["enableDeletionProtection"] is True
-        assert service_with().one(BALANCER).inputs["enableDeletionProtection"] is False
+    def test_a_protected_stack_can_delete_its_balancer_to_go_to_sleep(self) -> None:
+        balancer = service_with(protectData=True, allowedAccountIds=["111122223333"]).one(BALANCER)
+        assert balancer.inputs["enableDeletionProtection"] is False, "AWS would refuse to take it down"
+        assert not balancer.protect
+
+    def test_the_api_keeps_idle_connections_longer_than_the_balancer(self) -> None:
+        recording = service_with(albIdleTimeoutSeconds=170)
+        environment = {item["name"]: item["value"] for item in container(recording)["environment"]}
+        idle = recording.one(BALANCER).inputs["idleTimeout"]
+        assert int(environment["UVICORN_TIMEOUT_KEEP_ALIVE"]) > idle, (
+            "the balancer would answer 502 now and then"
+        )
 
     def test_targets_are_tasks_that_answer_the_health_check(self) -> None:
         group = service_with().one(TARGET_GROUP).inputs

@@ -62,7 +62,9 @@ def test_every_link_to_a_file_leads_somewhere(page: Path) -> None:
 def test_the_page_of_lookups_lists_exactly_the_calls_of_the_program() -> None:
     page = (PROJECT_ROOT / "docs" / "lookups.md").read_text(encoding="utf-8")
     called = {call.token for stack in STACKS for call in recorded(stack).invokes}
-    assert set(re.findall(r"`(aws:[^`]+)`", page)) == called
+    # awsx.ecr.Image calls this one by itself, out of the recording's sight (awsx, ecr/auth.ts).
+    hidden = {"aws:ecr/getAuthorizationToken:getAuthorizationToken"}
+    assert set(re.findall(r"`(aws:[^`]+)`", page)) == called | hidden
 
 
 def test_every_resource_named_on_the_page_of_real_accounts_exists() -> None:

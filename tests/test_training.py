@@ -115,20 +115,27 @@ def test_user_data_is_the_mime_archive_that_batch_adds_to() -> None:
 
 @kinds
 def test_a_change_of_the_environment_lets_running_jobs_finish(kind: str) -> None:
-    settings = {**TRAINING, "trainingTimeoutHours": 24}
+    settings = {**TRAINING, "trainingTimeoutHours": 4}
     item = record_workloads(settings).one(ENVIRONMENT, f"training-capacity-{kind}")
 
     assert item.inputs["updatePolicy"] == {
         "terminateJobsOnUpdate": False,
-        "jobExecutionTimeoutMinutes": 24 * 60,
+        "jobExecutionTimeoutMinutes": 4 * 60,
     }, "Batch would end jobs half an hour after a deployment"
 
 
-def test_the_time_to_finish_stays_within_what_batch_takes() -> None:
+@pytest.mark.parametrize(("asleep", "state"), [(True, "DISABLED"), (False, "ENABLED")])
+def test_a_sleeping_stack_starts_no_node_for_a_job(asleep: bool, state: str) -> None:
+    recording = record_workloads({**TRAINING, "asleep": asleep})
+    for item in [*recording.of_type(ENVIRONMENT), *recording.of_type(QUEUE)]:
+        assert item.inputs["state"] == state, f"{item.name} would start nodes that reach nothing, and bill"
+
+
+def test_the_time_to_finish_stays_within_what_the_provider_takes() -> None:
     settings = {**TRAINING, "trainingTimeoutHours": 672}
     policy = record_workloads(settings).one(ENVIRONMENT, "training-capacity-spot").inputs["updatePolicy"]
 
-    assert policy["jobExecutionTimeoutMinutes"] == 7200, "Batch would refuse the environment"
+    assert policy["jobExecutionTimeoutMinutes"] == 360, "the provider would refuse the environment"
 
 
 @kinds

@@ -17,7 +17,8 @@ from rag.prompt import SYSTEM_TEXT, Passage, user_text
 from rag.settings import PipelineSettings
 
 # Bedrock takes all of maxTokens from the quota when a call starts; models that think spend a part on that.
-ANSWER_MAX_TOKENS = 4096
+# The answer must also be complete within one read time-out, 20 seconds by default.
+ANSWER_MAX_TOKENS = 1024
 
 
 @dataclass(frozen=True, kw_only=True)

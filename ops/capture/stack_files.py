@@ -105,7 +105,11 @@ def _yaml(path: Path, fix: str) -> Mapping[str, Any]:
 
 
 def _one_line(error: Exception) -> str:
-    return " ".join(str(error).split())
+    """What is wrong, and in which line of the file."""
+    mark = getattr(error, "problem_mark", None)
+    if mark is None:
+        return " ".join(str(error).split())
+    return f"{getattr(error, 'problem', '')} in line {mark.line + 1}"
 
 
 def _config(content: Mapping[str, Any], file_name: str) -> Mapping[str, Any]:

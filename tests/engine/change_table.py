@@ -33,18 +33,21 @@ INFERENCE_FLEET_OFF = """
     delete vpc.SecurityGroupIngressRule shared-files-mount-gpu-inference-node
     update ecs.ClusterCapacityProviders cluster-capacity
 """
-# A collection that is made anew has another endpoint and another ARN.
+# A collection that is made anew has another endpoint and another ARN, and no index.
 NEW_COLLECTION = f"""
     replace opensearch.ServerlessCollectionGroup vector-store-group
     replace opensearch.ServerlessCollection vector-store-collection
     update lambda.Function vector-store-index-function ingestion-index-function orchestrator-answer-function
-    update lambda.Invocation vector-store-index-made
+    replace lambda.Invocation vector-store-index-made
     update iam.RolePolicy vector-store-make-index-vector-store-index-role vector-store-index-ingestion-index-role
     update iam.RolePolicy vector-store-query-orchestrator-answer-role vector-store-query-rag-task-role
     {NEW_TASK}
 """
 COLLECTION_IS_NEW = "AWS changes neither the generation nor the standby replicas of a collection's group"
 IMAGES_ARE_BUILT = "images are built from this repository, and the registry goes with what builds them"
+
+ZONE_WITH_ONE_NAT_GATEWAY = "a zone at the end, one NAT gateway for all"
+ZONE_WITH_ITS_OWN_NAT_GATEWAY = "a zone at the end, with a NAT gateway of its own"
 
 CHANGES: tuple[Change, ...] = (
     # General
@@ -69,7 +72,7 @@ CHANGES: tuple[Change, ...] = (
         what="another suffix of the typed names",
         stack="dev",
         values={"nameSuffix": "trial"},
-        expected=f"""
+        expected="""
             replace ecs.Cluster cluster-ecs
             replace ecs.ClusterCapacityProviders cluster-capacity
             replace cloudwatch.LogGroup rag-task-logs
@@ -175,9 +178,10 @@ CHANGES: tuple[Change, ...] = (
         """,
     ),
     Change(
-        what="a zone at the end, one NAT gateway for all",
+        what=ZONE_WITH_ONE_NAT_GATEWAY,
         stack="staging",
         values={"availabilityZones[2]": "eu-central-1c"},
+        alone=True,
         expected="""
             create ec2.Subnet network-vpc-public-3 network-vpc-private-3
             create ec2.RouteTable network-vpc-public-3 network-vpc-private-3
@@ -192,9 +196,10 @@ CHANGES: tuple[Change, ...] = (
         """,
     ),
     Change(
-        what="a zone at the end, with a NAT gateway of its own",
+        what=ZONE_WITH_ITS_OWN_NAT_GATEWAY,
         stack="prod",
         values={"availabilityZones[3]": "eu-central-1d"},
+        alone=True,
         expected="""
             create ec2.Subnet network-vpc-public-4 network-vpc-private-4
             create ec2.RouteTable network-vpc-public-4 network-vpc-private-4
@@ -256,7 +261,9 @@ CHANGES: tuple[Change, ...] = (
     Change(
         what="a lifecycle rule of the stack's own",
         stack="staging",
-        values={"lakeLifecycleRules": [{"id": "DropScrapes", "prefix": "raw/web-scrapes/", "expireDays": 90}]},
+        values={
+            "lakeLifecycleRules": [{"id": "DropScrapes", "prefix": "raw/web-scrapes/", "expireDays": 90}]
+        },
         expected="update s3.BucketLifecycleConfiguration data-lake-lifecycle",
     ),
     Change(
@@ -484,14 +491,14 @@ CHANGES: tuple[Change, ...] = (
         """,
         loses_data="the collection is what is switched off",
     ),
-    # Models and answers
+    # Models and answers. Ingestion answers nothing, but reads the settings of the whole pipeline as the others do.
     Change(
         what="another model that answers",
         stack="staging",
         values={"answerModel": "eu.anthropic.claude-sonnet-4-5-20250929-v1:0"},
         expected=f"""
             update iam.RolePolicy models-answer-rag-task-role models-answer-orchestrator-answer-role
-            update lambda.Function orchestrator-answer-function
+            update lambda.Function orchestrator-answer-function ingestion-index-function
             {NEW_TASK}
         """,
     ),
@@ -510,7 +517,7 @@ CHANGES: tuple[Change, ...] = (
         stack="dev",
         values={"retrievalCount": 8},
         expected=f"""
-            update lambda.Function orchestrator-answer-function
+            update lambda.Function orchestrator-answer-function ingestion-index-function
             {NEW_TASK}
         """,
     ),

@@ -2,7 +2,7 @@
 
 import copy
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,7 +10,7 @@ import yaml
 
 from ops.capture.program import PROJECT_ROOT
 from tests.engine.engine import Engine
-from tests.engine.events import Result
+from tests.engine.events import Result, Step
 from tests.engine.project import NAMESPACE
 
 # The engine tells a replacement in three steps.
@@ -21,8 +21,9 @@ PARTS_OF_A_REPLACEMENT = ("create-replacement", "delete-replaced")
 class Change:
     """One row: `values` by path in the stack file, such as `gpuFleets[0].maximum`; None takes a key out.
 
-    Each line of `expected` is an operation, a type and names. `delete below NAME` stands for a component with all that
-    hangs below it. `loses_data` says why a row may replace or delete what holds data.
+    Each line of `expected` is an operation, a type and names; `delete below NAME` stands for a component with all that
+    hangs below it. `loses_data` says why a row may replace or delete what holds data. A row whose effect depends on
+    other values is previewed `alone`.
     """
 
     what: str
@@ -30,6 +31,7 @@ class Change:
     values: Mapping[str, Any]
     expected: str
     loses_data: str = ""
+    alone: bool = False
 
 
 @dataclass(frozen=True, order=True)
@@ -45,17 +47,18 @@ class Touched:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Seen:
-    """What the engine shows for one row, and the components in which the touched resources lie."""
+class Shown:
+    """What a preview of one row shows beside what it should, and the types of components that it reaches into."""
 
+    expected: frozenset[Touched]
     touched: frozenset[Touched]
-    components: frozenset[str] = frozenset()
-    errors: str = ""
+    components: frozenset[str]
+    errors: str
 
 
-@dataclass(kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Base:
-    """A stack that is up; its resources by URN, for what `below` stands for."""
+    """A stack that is up, with its resources by URN."""
 
     engine: Engine
     resources: Mapping[str, Mapping[str, Any]] = field(repr=False)
@@ -64,16 +67,16 @@ class Base:
         lines = [line.split() for line in change.expected.splitlines() if line.strip()]
         return frozenset(item for line in lines for item in self._meant(*line))
 
-    def _meant(self, operation: str, kind: str, *names: str) -> Iterable[Touched]:
+    def _meant(self, operation: str, kind: str, *names: str) -> Iterator[Touched]:
         if kind != "below":
-            return [Touched(operation, kind, name) for name in names]
-        below = [urn for urn in self.resources if set(names) & set(self._owners(urn))]
-        if not below:
-            raise ValueError(f"nothing lies below {names}")
-        return [Touched(operation, short_type(type_of(urn)), name_of(urn)) for urn in below]
+            yield from (Touched(operation, kind, name) for name in names)
+            return
+        for urn in self.resources:
+            if set(names) & set(self._around(urn)):
+                yield Touched(operation, short_type(type_of(urn)), name_of(urn))
 
-    def _owners(self, urn: str) -> Iterable[str]:
-        """The names of the components around a resource, its own when it is one."""
+    def _around(self, urn: str) -> Iterator[str]:
+        """The names of the components around a resource; a component is around itself."""
         while urn in self.resources:
             resource = self.resources[urn]
             if not resource["custom"]:
@@ -81,41 +84,53 @@ class Base:
             urn = resource.get("parent", "")
 
 
-def in_few_previews(base: Base, changes: Sequence[Change]) -> list[list[Change]]:
-    """Puts rows that touch different resources together, since a preview takes seconds."""
+def in_few_previews(base: Base, changes: Iterable[Change]) -> list[list[Change]]:
+    """Puts rows that touch different resources together, since each preview takes seconds."""
     groups: list[tuple[set[tuple[str, str]], list[Change]]] = []
+    alone: list[list[Change]] = []
     for change in changes:
+        if change.alone:
+            alone.append([change])
+            continue
         own = {(item.type, item.name) for item in base.expected(change)}
-        taken, rows = next((group for group in groups if not group[0] & own), (set(), []))
-        if not rows:
-            groups.append((taken, rows))
-        taken |= own
-        rows.append(change)
-    return [rows for _, rows in groups]
+        fitting = next((group for group in groups if not group[0] & own), None)
+        if fitting is None:
+            groups.append((own, [change]))
+        else:
+            fitting[0].update(own)
+            fitting[1].append(change)
+    return [*(rows for _, rows in groups), *alone]
 
 
-def preview_each(base: Base, changes: Sequence[Change]) -> dict[str, Seen]:
-    """What each row changes. Rows that together show anything but what they should are previewed one by one."""
-    result = preview_with(base.engine, changes)
-    touched, expected = touched_by(result), [base.expected(change) for change in changes]
-    if len(changes) == 1:
-        return {changes[0].what: Seen(touched=touched, components=_components(result), errors=result.errors)}
-    if not result.ok or touched != frozenset().union(*expected):
-        return {what: seen for change in changes for what, seen in preview_each(base, [change]).items()}
-    return {
-        change.what: Seen(touched=touched & own, components=_components(result, own))
-        for change, own in zip(changes, expected, strict=True)
-    }
+def shown_for_each(base: Base, changes: Sequence[Change]) -> dict[str, Shown]:
+    """What each row changes. Rows that together change anything but what they should are previewed one by one."""
+    result = preview_with(base.engine, [change.values for change in changes])
+    expected = {change.what: base.expected(change) for change in changes}
+    if len(changes) > 1 and not (
+        result.ok and touched(result.changes) == frozenset().union(*expected.values())
+    ):
+        return {what: shown for change in changes for what, shown in shown_for_each(base, [change]).items()}
+    return {what: _shown(result, own, only_own=len(changes) > 1) for what, own in expected.items()}
 
 
-def preview_with(engine: Engine, changes: Iterable[Change]) -> Result:
-    """A preview with the values of `changes`, which are taken back afterwards."""
+def _shown(result: Result, expected: frozenset[Touched], only_own: bool) -> Shown:
+    steps = [step for step in result.changes if not only_own or touched([step]) <= expected]
+    return Shown(
+        expected=expected,
+        touched=touched(steps),
+        components=frozenset(token for step in steps for token in components_around(step.urn)),
+        errors=result.errors,
+    )
+
+
+def preview_with(engine: Engine, changes: Iterable[Mapping[str, Any]]) -> Result:
+    """A preview with some values of the stack file changed, which are taken back afterwards."""
     before = _stack_values(engine.stack)
     after = copy.deepcopy(before)
-    for change in changes:
-        for path, value in change.values.items():
+    for values in changes:
+        for path, value in values.items():
             _set(after, path, value)
-    differing = {key for key in before.keys() | after.keys() if before.get(key) != after.get(key)}
+    differing = {key for key in before | after if before.get(key) != after.get(key)}
     engine.configure({key: after.get(key) for key in differing})
     try:
         return engine.preview()
@@ -123,13 +138,25 @@ def preview_with(engine: Engine, changes: Iterable[Change]) -> Result:
         engine.configure({key: before.get(key) for key in differing})
 
 
-def touched_by(result: Result) -> frozenset[Touched]:
+def touched(steps: Iterable[Step]) -> frozenset[Touched]:
     return frozenset(
-        Touched(_operation(step.operation), short_type(step.type), step.name) for step in result.changes
+        Touched(
+            "replace" if step.operation in PARTS_OF_A_REPLACEMENT else step.operation,
+            short_type(step.type),
+            step.name,
+        )
+        for step in steps
     )
 
 
+def components_around(urn: str) -> list[str]:
+    """The types of the program's own components on the way to a resource, its own type included."""
+    types = urn.split("::")[2].split("$")
+    return [short_type(token) for token in types if token.startswith("aiplatform:")]
+
+
 def short_type(token: str) -> str:
+    """`ec2.Subnet` for aws:ec2/subnet:Subnet, `Network` for a component of the program."""
     package, path, name = token.split(":")
     folder = path.split("/")[0]
     parts = [package] * (package not in ("aws", "aiplatform")) + [folder] * (folder != "index")
@@ -144,31 +171,13 @@ def name_of(urn: str) -> str:
     return urn.split("::", 3)[3]
 
 
-def _operation(operation: str) -> str:
-    return "replace" if operation in PARTS_OF_A_REPLACEMENT else operation
-
-
-def _components(result: Result, only: frozenset[Touched] | None = None) -> frozenset[str]:
-    steps = [
-        step
-        for step in result.changes
-        if only is None or Touched(_operation(step.operation), short_type(step.type), step.name) in only
-    ]
-    return frozenset(token for step in steps for token in components_around(step.urn))
-
-
-def components_around(urn: str) -> list[str]:
-    """The types of the program's own components on the way to a resource, its own included."""
-    return [token for token in urn.split("::")[2].split("$") if token.startswith("aiplatform:")]
-
-
 def _stack_values(stack: str) -> dict[str, Any]:
     text = (PROJECT_ROOT / f"Pulumi.{stack}.yaml").read_text(encoding="utf-8")
     return {key.removeprefix(f"{NAMESPACE}:"): value for key, value in yaml.safe_load(text)["config"].items()}
 
 
 def _set(values: dict[str, Any], path: str, value: Any) -> None:
-    """Sets what `path` names; an index that is one too high appends."""
+    """Sets what `path` names; an index one beyond the end of a list appends."""
     *way, last = [int(part) if part.isdigit() else part for part in re.findall(r"[^.\[\]]+", path)]
     place: Any = values
     for part in way:

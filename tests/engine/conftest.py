@@ -1,4 +1,4 @@
-"""Fixtures of the engine tier, and the one line that tells when it did not run."""
+"""Fixtures of the engine tier, and the lines that tell what did not run."""
 
 import os
 from collections.abc import Callable, Mapping
@@ -10,7 +10,7 @@ import pytest
 from recordings import STACKS
 from tests.engine.command_line import MISSING, find_pulumi
 from tests.engine.engine import Engine
-from tests.engine.life import Life, live_all
+from tests.engine.life import Life, live_once
 
 
 @pytest.fixture(scope="session")
@@ -35,9 +35,12 @@ def engine(pulumi: Path) -> Callable[..., Engine]:
 
 
 @pytest.fixture(scope="session")
-def lives(pulumi: Path) -> dict[str, Life]:
-    """Each stack from its first preview to its end, run once for all tests."""
-    return live_all(pulumi, STACKS)
+def lives(pulumi: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Life]:
+    """Each stack from its first preview to its end, run once for all tests in all of their processes."""
+    folder = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        folder = folder.parent  # each process has a folder of its own in there
+    return live_once(pulumi, STACKS, folder / "lives.pickle")
 
 
 @pytest.fixture(params=STACKS)
@@ -49,3 +52,6 @@ def life(request: pytest.FixtureRequest, lives: dict[str, Life]) -> Life:
 def pytest_terminal_summary(terminalreporter: Any) -> None:
     if find_pulumi() is None:
         terminalreporter.write_line(f"tests on the engine: {MISSING}")
+    skipped = [item for item in terminalreporter.stats.get("skipped", ()) if "engine/" in item.nodeid]
+    for reason in sorted({item.longrepr[2] for item in skipped if MISSING not in item.longrepr[2]}):
+        terminalreporter.write_line(f"tests on the engine: {reason}")

@@ -52,6 +52,12 @@ class Engine:
         """Sets keys of the stack file; None takes a key out."""
         change_stack_file(self.project, self.stack, changes)
 
+    def configure_secret(self, key: str, value: str) -> None:
+        """`pulumi config set --secret`; `key` has its namespace."""
+        stored = self._run("config", "set", "--secret", key, value)
+        if stored.returncode:
+            raise RuntimeError(f"{key} could not be set: {stored.stdout}")
+
     def use_program(self, root: Path) -> None:
         """Continues with the program in another folder, as after an upgrade; the stack file stays."""
         stack_file = (self.project / f"Pulumi.{self.stack}.yaml").read_bytes()

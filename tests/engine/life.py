@@ -1,5 +1,7 @@
 """The life of a stack: everything that is run on it once, so that many tests can look at it."""
 
+import fcntl
+import pickle
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -57,3 +59,12 @@ def live_all(pulumi: Path, stacks: Sequence[str]) -> dict[str, Life]:
     """The lives of several stacks, side by side."""
     with ThreadPoolExecutor(AT_ONCE) as pool:
         return dict(zip(stacks, pool.map(lambda stack: live(pulumi, stack), stacks), strict=True))
+
+
+def live_once(pulumi: Path, stacks: Sequence[str], shared: Path) -> dict[str, Life]:
+    """The lives, run by the first process that asks for them; it leaves them in `shared` for the others."""
+    with shared.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not shared.is_file():
+            shared.write_bytes(pickle.dumps(live_all(pulumi, stacks)))
+    return pickle.loads(shared.read_bytes())

@@ -48,7 +48,7 @@ def _up_with(engine: Engine, changes: Mapping[str, Any]) -> Result:
     [
         ("ragMaximumTasks", "two", "integer"),
         ("flowLogs", "sometimes", "boolean"),
-        ("availabilityZones", "eu-central-1a", "array"),
+        ("availabilityZones", "eu-central-1a", "array<string>"),
         ("tags", "platform-team", "object"),
     ],
 )
@@ -82,4 +82,6 @@ def test_the_program_refuses_before_anything_is_made(faulty: Result, dev: Engine
 
 
 def test_the_program_refuses_without_a_traceback(faulty: Result) -> None:
-    assert "Traceback" not in faulty.output, "the person who typed the value reads our source instead of the fix"
+    assert "Traceback" not in faulty.output, (
+        "the person who typed the value reads our source instead of the fix"
+    )

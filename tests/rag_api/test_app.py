@@ -148,3 +148,9 @@ def test_the_image_installs_what_the_tests_ran_with() -> None:
     assert "uvicorn" in pins
     for name in ("boto3", "fastapi", "urllib3"):
         assert pins[name] == version(name), f"the container runs another {name} than the tests"
+
+
+@pytest.mark.parametrize("blank", ["", " ", "\n"])
+def test_a_blank_token_stops_the_api_instead_of_opening_it(blank: str) -> None:
+    with pytest.raises(ConfigurationError, match="BEARER_TOKEN"):
+        ApiSettings.from_environment({**API_ENVIRONMENT, "BEARER_TOKEN": blank})
