@@ -20,6 +20,37 @@ Every key of the namespace `ai-platform`, with its default. A stack file holds o
 the program by `python -m ops.configuration_page`.
 """
 
+# What the keys inside lists mean; Pulumi.yaml has a place for those of the first level only.
+NESTED_MEANINGS = {
+    "id": "Its id: a subnet's, or one of your own for a rule.",
+    "zone": "Zone in which the subnet lies.",
+    "tier": "Whether the subnet reaches the internet directly (public) or by way of NAT (private).",
+    "prefix": "Folder that the rule is for; empty for the whole lake.",
+    "minimumSizeBytes": "Size from which on an object falls under the rule; 0 for every object.",
+    "transitions": "Moves to cheaper storage classes, by age.",
+    "expireDays": "Age at which objects are deleted; -1 keeps them.",
+    "days": "Age of an object at the move.",
+    "storageClass": "Class that it moves to.",
+    "name": "Name of the fleet, part of its group's name.",
+    "purpose": "training: nodes that people log in to; inference: nodes on which ECS runs tasks.",
+    "instanceTypes": "Types that the group chooses from; the more, the calmer on spot.",
+    "weights": "How much of the fleet's size one instance of each type counts for; empty counts instances.",
+    "nodeImage": "dlami (Deep Learning AMI), ecs-gpu or ecs-neuron.",
+    "minimum": "Fewest nodes.",
+    "maximum": "Most nodes, or most weight.",
+    "onDemandBase": "Nodes that are always on demand, before any on spot.",
+    "onDemandPercentage": "Share of on-demand nodes above the base; 0 is all spot.",
+    "spotAllocationStrategy": "How the group chooses among spot pools.",
+    "spotPoolCount": "Pools to spread over, with lowest-price only; 0 leaves it to AWS.",
+    "maximumPriceUsd": "Highest spot price per hour; empty is the on-demand price. AWS advises against one.",
+    "volumeSizeGib": "Root volume of a node.",
+    "capacityBlockReservationId": "Prepaid Capacity Block that the fleet runs in instead of spot.",
+    "checkpointPath": "Folder for checkpoints, told to nodes as CHECKPOINT_FOLDER; training on spot needs one.",
+    "capacityRebalancing": "Starts a new node as soon as AWS expects to take one back.",
+    "instanceRefresh": "Replaces running nodes after a change of their template.",
+    "extraBootScript": "Shell script that runs on a node once the platform's own boot is done.",
+}
+
 
 def render() -> str:
     """The whole page."""
@@ -62,9 +93,9 @@ def _nested_classes(cls: Any) -> Iterator[tuple[str, Any]]:
 
 def _nested(key: str, cls: Any) -> str:
     meaning = (cls.__doc__ or "").strip().splitlines()[0]
-    rows = [_row(cls, name, "") for name in settings_of(cls)]
+    rows = [_row(cls, name, NESTED_MEANINGS[name]) for name in settings_of(cls)]
     return (
-        f"### Each of `{key}`\n\n{meaning}\n\n| key | type | default | allowed | |\n|---|---|---|---|---|\n"
+        f"### Each of `{key}`\n\n{meaning}\n\n| key | type | default | allowed | meaning |\n|---|---|---|---|---|\n"
         + "".join(rows)
     )
 
