@@ -16,6 +16,7 @@ from tests.engine.stub.account import Account
 from tests.engine.stub.server import serving
 
 FOLDER = PROJECT_ROOT / ".engine" / "local"
+ASKING = ("up", "refresh", "destroy")
 # Scripted faults, a JSON list with the fields of `Fault`: to watch an `up` fail half-way, and the next one recover.
 FAULTS = FOLDER / "faults.json"
 
@@ -31,6 +32,8 @@ def main(arguments: list[str] | None = None) -> int:
         print(MISSING, file=sys.stderr)
         return 1
     print("No AWS here: a stub answers in its place, and nothing is billed.", file=sys.stderr)
+    if known.command in ASKING and not sys.stdin.isatty() and "--yes" not in flags:
+        flags.append("--yes")  # nobody is there to answer, and nothing can be lost
     return run(pulumi, known.command, known.stack, flags)
 
 
