@@ -16,6 +16,11 @@ ANYWHERE = "0.0.0.0/0"
 # https://docs.aws.amazon.com/elasticloadbalancing/latest/application/describe-ssl-policies.html
 TLS_POLICY = "ELBSecurityPolicy-TLS13-1-2-2021-06"
 
+REDIRECT_TO_HTTPS: aws.lb.ListenerDefaultActionArgsDict = {
+    "type": "redirect",
+    "redirect": {"protocol": "HTTPS", "port": str(HTTPS_PORT), "status_code": "HTTP_301"},
+}
+
 
 @dataclass(frozen=True, kw_only=True)
 class LoadBalancerArgs:
@@ -105,7 +110,9 @@ class LoadBalancer(pulumi.ComponentResource):
             drop_invalid_header_fields=True,
             # It holds no data, and a stack that goes to sleep must be able to delete it.
             enable_deletion_protection=False,
-            opts=pulumi.ResourceOptions(parent=self),
+            # A target group serves one balancer: a new one, as another exposure needs, must wait for the old to go.
+            # https://docs.aws.amazon.com/elasticloadbalancing/latest/application/load-balancer-target-groups.html
+            opts=pulumi.ResourceOptions(parent=self, delete_before_replace=True),
         )
 
     def _target_group(self, args: LoadBalancerArgs) -> aws.lb.TargetGroup:
@@ -131,36 +138,46 @@ class LoadBalancer(pulumi.ComponentResource):
         )
 
     def _listeners(self, config: RagServiceConfig, balancer: aws.lb.LoadBalancer) -> aws.lb.Listener:
-        """The listener that forwards to the tasks, and the redirect beside it when there is a certificate."""
-        name, child = self.pulumi_resource_name, pulumi.ResourceOptions(parent=self)
-        encrypted = bool(config.certificate_arn)
-        if encrypted:
-            aws.lb.Listener(
-                f"{name}-redirect",
-                load_balancer_arn=balancer.arn,
-                port=HTTP_PORT,
-                protocol="HTTP",
-                default_actions=[
-                    {
-                        "type": "redirect",
-                        "redirect": {
-                            "protocol": "HTTPS",
-                            "port": str(HTTPS_PORT),
-                            "status_code": "HTTP_301",
-                        },
-                    }
-                ],
-                opts=child,
-            )
+        """The listener that forwards to the tasks; with a certificate, the one for plain HTTP redirects to it.
+
+        A listener is known by its port, since AWS refuses two on one: a certificate that comes or goes changes what
+        the plain one does, in place.
+        """
+        forward: aws.lb.ListenerDefaultActionArgsDict = {
+            "type": "forward",
+            "target_group_arn": self.target_group.arn,
+        }
+        if not config.certificate_arn:
+            return self._listener("http", balancer, forward, port=HTTP_PORT, protocol="HTTP")
+        self._listener("http", balancer, REDIRECT_TO_HTTPS, port=HTTP_PORT, protocol="HTTP")
+        return self._listener(
+            "https",
+            balancer,
+            forward,
+            port=HTTPS_PORT,
+            protocol="HTTPS",
+            certificate_arn=config.certificate_arn,
+        )
+
+    def _listener(
+        self,
+        role: str,
+        balancer: aws.lb.LoadBalancer,
+        action: aws.lb.ListenerDefaultActionArgsDict,
+        *,
+        port: int,
+        protocol: str,
+        certificate_arn: str | None = None,
+    ) -> aws.lb.Listener:
         return aws.lb.Listener(
-            f"{name}-listener",
+            f"{self.pulumi_resource_name}-{role}",
             load_balancer_arn=balancer.arn,
-            port=HTTPS_PORT if encrypted else HTTP_PORT,
-            protocol="HTTPS" if encrypted else "HTTP",
-            certificate_arn=config.certificate_arn or None,
-            ssl_policy=TLS_POLICY if encrypted else None,
-            default_actions=[{"type": "forward", "target_group_arn": self.target_group.arn}],
-            opts=child,
+            port=port,
+            protocol=protocol,
+            certificate_arn=certificate_arn,
+            ssl_policy=TLS_POLICY if certificate_arn else None,
+            default_actions=[action],
+            opts=pulumi.ResourceOptions(parent=self),
         )
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import pulumi
 import pulumi_aws as aws
@@ -209,4 +210,12 @@ def one_per_zone_and_tier(subnets: Sequence[ExistingSubnet]) -> tuple[list[Exist
 
 
 def _at(ids: pulumi.Output[Sequence[str]], place: int) -> pulumi.Output[str]:
-    return ids.apply(lambda known: known[place])
+    """One id of a list. The others may be unknown yet, as when a zone is added: it is there all the same.
+
+    Otherwise a preview would show every mount target as replaced.
+    """
+
+    def chosen(known: Any) -> Any:
+        return known[place] if isinstance(known, list) else known
+
+    return ids.apply(chosen, run_with_unknowns=True)

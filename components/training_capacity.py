@@ -167,7 +167,7 @@ class TrainingCapacity(pulumi.ComponentResource):
             self._launch_template("multi-node-template", interfaces),
             [instance_type],
             # A cluster placement group lies in one zone, and EFA does not leave it.
-            self._args.network.workload_subnet_ids.apply(lambda ids: list(ids or ())[:1]),
+            self._args.network.workload_subnet_ids.apply(first_of, run_with_unknowns=True),
             placement_group.name,
         )
 
@@ -224,3 +224,8 @@ class TrainingCapacity(pulumi.ComponentResource):
         if repository_arn:
             statements += [allow(PULL_ACTIONS, [repository_arn]), allow(["ecr:GetAuthorizationToken"], ["*"])]
         return statements
+
+
+def first_of(ids: Any) -> Any:
+    """The first of a list of ids, known while others are not; what is wholly unknown stays so."""
+    return ids[:1] if isinstance(ids, list) else ids

@@ -121,7 +121,7 @@ MUTANTS = (
     Mutant("an internal API is published", "components/load_balancer.py",
            "internal=not public,", "internal=False,", ("tests/test_rag_service.py",)),
     Mutant("a public API speaks old TLS", "components/load_balancer.py",
-           "ssl_policy=TLS_POLICY if encrypted else None,", "", ("tests/test_rag_service.py",)),
+           "ssl_policy=TLS_POLICY if certificate_arn else None,", "", ("tests/test_rag_service.py",)),
     Mutant("the API key lies in the environment's clear text", "components/rag_task.py",
            '"secrets": [{"name": key, "valueFrom": arn} for key, arn in secrets(args.config).items()],',
            '"secrets": [],', ("tests/test_rag_service.py",)),

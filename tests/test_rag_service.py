@@ -169,7 +169,7 @@ class TestScaling:
 
     def test_request_tracking_waits_for_the_listener(self) -> None:
         recording = service_with(**SIZES)
-        listener = recording.one(LISTENER, "rag-balancer-listener")
+        listener = recording.one(LISTENER, "rag-balancer-http")
         policy = recording.one(POLICY, "rag-scaling-requests")
         assert listener.urn in policy.dependencies, "AWS refuses a target group that no listener uses"
 
@@ -238,7 +238,7 @@ class TestService:
         recording = service_with()
         service = recording.one(SERVICE)
         for needed in (
-            recording.one(LISTENER, "rag-balancer-listener"),
+            recording.one(LISTENER, "rag-balancer-http"),
             recording.one(CAPACITY),
             recording.one(ROLE_POLICY, "rag-task-execution-policy"),
         ):
@@ -493,7 +493,7 @@ class TestExposure:
     def test_with_a_certificate_an_internal_api_speaks_https_to_the_network_only(self) -> None:
         recording = service_with(certificateArn=CERTIFICATE)
         assert recording.one(BALANCER).inputs["internal"] is True
-        assert recording.one(LISTENER, "rag-balancer-listener").inputs["protocol"] == "HTTPS"
+        assert recording.one(LISTENER, "rag-balancer-https").inputs["protocol"] == "HTTPS"
         assert callers(recording) == {(80, "10.20.0.0/16"), (443, "10.20.0.0/16")}
 
     def test_a_public_api_is_encrypted_and_open_on_two_ports_only(self) -> None:
@@ -502,13 +502,13 @@ class TestExposure:
         assert balancer["internal"] is False
         assert balancer["subnets"] == subnet_ids(recording, "public")
         assert callers(recording) == {(80, "0.0.0.0/0"), (443, "0.0.0.0/0")}
-        listener = recording.one(LISTENER, "rag-balancer-listener").inputs
+        listener = recording.one(LISTENER, "rag-balancer-https").inputs
         assert (listener["protocol"], listener["port"]) == ("HTTPS", 443)
         assert listener["certificateArn"] == CERTIFICATE
         assert "TLS13-1-2" in listener["sslPolicy"], "old versions of TLS would be accepted"
 
     def test_plain_http_is_only_ever_redirected_where_there_is_a_certificate(self) -> None:
-        redirect = service_with(**PUBLIC).one(LISTENER, "rag-balancer-redirect").inputs
+        redirect = service_with(**PUBLIC).one(LISTENER, "rag-balancer-http").inputs
         assert (redirect["protocol"], redirect["port"]) == ("HTTP", 80)
         assert redirect["defaultActions"] == [
             {
@@ -516,6 +516,20 @@ class TestExposure:
                 "redirect": {"protocol": "HTTPS", "port": "443", "statusCode": "HTTP_301"},
             }
         ], "tokens would travel in clear"
+
+    def test_a_certificate_that_comes_or_goes_changes_no_listener_of_another_port(self) -> None:
+        with_it, without = service_with(certificateArn=CERTIFICATE), service_with()
+        ports = [
+            {item.name: item.inputs["port"] for item in run.of_type(LISTENER)} for run in (with_it, without)
+        ]
+        assert ports == [{"rag-balancer-http": 80, "rag-balancer-https": 443}, {"rag-balancer-http": 80}], (
+            "AWS refuses a second listener on a port that is still taken"
+        )
+
+    def test_a_new_balancer_waits_for_the_old_one_to_leave_the_target_group(self) -> None:
+        assert service_with().one(BALANCER).delete_before_replace, (
+            "a target group serves one balancer at a time"
+        )
 
     def test_the_tasks_are_reached_by_the_balancer_alone(self) -> None:
         recording = service_with(**PUBLIC)

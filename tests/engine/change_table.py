@@ -10,10 +10,14 @@ NEW_TASK = """
     replace ecs.TaskDefinition rag-task-definition
     update ecs.Service rag-service
 """
-RAG_OFF = """
+RAG_ASLEEP = """
     delete below rag
     delete iam.RolePolicy models-answer-rag-task-role vector-store-query-rag-task-role
     delete opensearch.ServerlessAccessPolicy vector-store-query-rag-task-role
+"""
+RAG_OFF = f"""
+    delete below rag-build
+    {RAG_ASLEEP}
 """
 ORCHESTRATOR_OFF = """
     delete below orchestrator
@@ -28,9 +32,6 @@ INGESTION_OFF = """
 """
 INFERENCE_FLEET_OFF = """
     delete below gpu-inference
-    delete iam.RolePolicy data-lake-read-gpu-inference-node data-lake-write-gpu-inference-node
-    delete iam.RolePolicy shared-files-mount-gpu-inference-node
-    delete vpc.SecurityGroupIngressRule shared-files-mount-gpu-inference-node
     update ecs.ClusterCapacityProviders cluster-capacity
 """
 # A collection that is made anew has another endpoint and another ARN, and no index.
@@ -89,24 +90,22 @@ CHANGES: tuple[Change, ...] = (
         what="data is protected",
         stack="staging",
         values={"protectData": True, "allowedAccountIds": ["111122223333"]},
-        expected="""
-            update lb.LoadBalancer rag-balancer
-            update ecr.Repository rag-build-repository
-        """,
+        expected="update ecr.Repository rag-build-repository",
     ),
     Change(
         what="the stack sleeps",
         stack="staging",
         values={"asleep": True},
         expected=f"""
-            {RAG_OFF}
+            {RAG_ASLEEP}
             {INFERENCE_FLEET_OFF}
             delete ec2.Eip network-vpc-1
             delete ec2.NatGateway network-vpc-1
             delete ec2.Route network-vpc-private-1 network-vpc-private-2
             update lambda.EventSourceMapping ingestion-source
+            update batch.ComputeEnvironment training-capacity-spot training-capacity-on-demand
+            update batch.JobQueue training-capacity-spot training-capacity-on-demand
         """,
-        loses_data=IMAGES_ARE_BUILT,
     ),
     Change(
         what="a machine image is pinned",
@@ -371,9 +370,6 @@ CHANGES: tuple[Change, ...] = (
             create autoscaling.Group gpu-chat-group
             create ecs.CapacityProvider gpu-chat-provider
             create iam.RolePolicy gpu-chat-join-cluster-gpu-chat-node
-            create iam.RolePolicy data-lake-read-gpu-chat-node data-lake-write-gpu-chat-node
-            create iam.RolePolicy shared-files-mount-gpu-chat-node
-            create vpc.SecurityGroupIngressRule shared-files-mount-gpu-chat-node
             update ecs.ClusterCapacityProviders cluster-capacity
         """,
     ),
@@ -513,15 +509,6 @@ CHANGES: tuple[Change, ...] = (
         """,
     ),
     Change(
-        what="more passages for an answer",
-        stack="dev",
-        values={"retrievalCount": 8},
-        expected=f"""
-            update lambda.Function orchestrator-answer-function ingestion-index-function
-            {NEW_TASK}
-        """,
-    ),
-    Change(
         what="a shorter wait for Bedrock",
         stack="prod",
         values={"bedrockReadTimeoutSeconds": 15},
@@ -596,8 +583,8 @@ CHANGES: tuple[Change, ...] = (
         stack="staging",
         values={"certificateArn": CERTIFICATE},
         expected="""
-            update lb.Listener rag-balancer-listener
-            create lb.Listener rag-balancer-redirect
+            update lb.Listener rag-balancer-http
+            create lb.Listener rag-balancer-https
             create vpc.SecurityGroupIngressRule rag-balancer-port-443
         """,
     ),
@@ -608,7 +595,7 @@ CHANGES: tuple[Change, ...] = (
         expected="""
             update vpc.SecurityGroupIngressRule rag-balancer-port-80 rag-balancer-port-443
             replace lb.LoadBalancer rag-balancer
-            replace lb.Listener rag-balancer-listener rag-balancer-redirect
+            replace lb.Listener rag-balancer-http rag-balancer-https
             update appautoscaling.Policy rag-scaling-requests
         """,
     ),
@@ -616,7 +603,10 @@ CHANGES: tuple[Change, ...] = (
         what="the load balancer waits longer",
         stack="dev",
         values={"albIdleTimeoutSeconds": 160},
-        expected="update lb.LoadBalancer rag-balancer",
+        expected=f"""
+            update lb.LoadBalancer rag-balancer
+            {NEW_TASK}
+        """,
     ),
     Change(
         what="requests may take longer",

@@ -103,14 +103,14 @@ def in_few_previews(base: Base, changes: Iterable[Change]) -> list[list[Change]]
 
 
 def shown_for_each(base: Base, changes: Sequence[Change]) -> dict[str, Shown]:
-    """What each row changes. Rows that together change anything but what they should are previewed one by one."""
+    """What each row changes. Rows that together change anything but what they should are previewed in halves."""
     result = preview_with(base.engine, [change.values for change in changes])
     expected = {change.what: base.expected(change) for change in changes}
-    if len(changes) > 1 and not (
-        result.ok and touched(result.changes) == frozenset().union(*expected.values())
-    ):
-        return {what: shown for change in changes for what, shown in shown_for_each(base, [change]).items()}
-    return {what: _shown(result, own, only_own=len(changes) > 1) for what, own in expected.items()}
+    together = len(changes) > 1
+    if together and not (result.ok and touched(result.changes) == frozenset().union(*expected.values())):
+        middle = len(changes) // 2
+        return shown_for_each(base, changes[:middle]) | shown_for_each(base, changes[middle:])
+    return {what: _shown(result, own, only_own=together) for what, own in expected.items()}
 
 
 def _shown(result: Result, expected: frozenset[Touched], only_own: bool) -> Shown:

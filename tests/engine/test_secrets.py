@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from tests.engine.events import Result
 from tests.engine.life import Life
 
 MARKER = "correct-horse-battery-staple"
+NO_SECRET = "shown-to-everybody"
 # How the engine marks a secret in its state (Pulumi SDK, `pulumi.runtime.rpc`).
 SECRET_SIGNATURE = "1b47061264138c4ac30d75fd1eb44270"
 # Resources whose outputs are secrets, so that their values would be in the state.
@@ -26,13 +28,23 @@ def deployed(pulumi: Path) -> Generator[Engine]:
         yield engine
 
 
-def _plain_texts(engine: Engine) -> list[str]:
-    """The files of the run that hold the marker: stack files, state, its backups and history, event log."""
+@contextmanager
+def _stack_file_restored(engine: Engine) -> Generator[None]:
+    stack_file = engine.project / f"Pulumi.{engine.stack}.yaml"
+    before = stack_file.read_bytes()
+    try:
+        yield
+    finally:
+        stack_file.write_bytes(before)
+
+
+def _plain_texts(engine: Engine, value: str) -> set[str]:
+    """Where a value lies on disk: `project` with its stack file; `state` with backups and history; event logs."""
     home = engine.project.parent
     files = [path for folder in (home / "state", engine.project) for path in folder.rglob("*")]
     files += home.glob("*.json")
-    found = [path for path in files if path.is_file() and MARKER.encode() in path.read_bytes()]
-    return [path.relative_to(home).as_posix() for path in found]
+    found = [path for path in files if path.is_file() and value.encode() in path.read_bytes()]
+    return {path.relative_to(home).parts[0] for path in found}
 
 
 def _shown(engine: Engine, *results: Result) -> str:
@@ -45,7 +57,7 @@ def test_a_secret_of_another_tool_is_in_no_state_preview_or_output(deployed: Eng
     preview, as_json = deployed.preview(), deployed.preview("--json")
     assert preview.ok and as_json.ok, preview.errors or as_json.output
     assert MARKER not in _shown(deployed, preview, as_json)
-    assert not _plain_texts(deployed), "whoever reads the state reads the secret"
+    assert not _plain_texts(deployed, MARKER), "whoever reads the state reads the secret"
     assert MARKER not in repr(list(deployed.account)), "the secret was sent to AWS as a setting"
 
 
@@ -53,23 +65,22 @@ def test_a_secret_of_another_tool_is_in_no_state_preview_or_output(deployed: Eng
     "key", ["ai-platform:openaiModel", "ai-platform:gpuFleets", "ai-platform:openaiApiKey"]
 )
 def test_a_secret_in_a_key_of_ours_is_refused_without_being_shown(deployed: Engine, key: str) -> None:
-    stack_file = deployed.project / f"Pulumi.{deployed.stack}.yaml"
-    before = stack_file.read_bytes()
-    deployed.configure_secret(key, MARKER)
-    refused, as_json = deployed.preview(), deployed.preview("--json")
-    stack_file.write_bytes(before)
+    with _stack_file_restored(deployed):
+        deployed.configure_secret(key, MARKER)
+        refused, as_json = deployed.preview(), deployed.preview("--json")
     assert not refused.ok and not as_json.ok, f"{key} would be used as if it were no secret"
     assert MARKER not in _shown(deployed, refused, as_json), "the error tells what nobody shall see"
     assert key.partition(":")[2] in refused.output, "nobody is told which key it is"
 
 
-def test_the_marker_is_found_where_a_value_is_no_secret(deployed: Engine) -> None:
-    deployed.configure({"tags": {"Owner": MARKER}})
-    preview = deployed.preview("--json")
-    plain = _plain_texts(deployed)
-    deployed.configure({"tags": None})
-    assert MARKER in preview.output, "the tests above look where nothing is ever written"
-    assert plain
+def test_a_value_that_is_no_secret_is_found_in_the_same_places(deployed: Engine) -> None:
+    with _stack_file_restored(deployed):
+        deployed.configure({"tags": {"Owner": NO_SECRET}})
+        preview, up = deployed.preview("--json"), deployed.up()
+        assert preview.ok and up.ok, preview.output or up.errors
+        assert NO_SECRET in preview.output, "a secret is looked for where nothing is ever shown"
+        assert NO_SECRET in _shown(deployed, up)
+        assert _plain_texts(deployed, NO_SECRET) >= {"project", "state"}
 
 
 def test_the_state_holds_the_names_of_secrets_and_no_value(life: Life) -> None:
