@@ -22,13 +22,13 @@ test: .venv/.dev ## Run the tests
 	@$(BIN)/python -m pytest $(PARALLEL)
 
 check: .venv/.dev ## Format, lint, types and tests, as CI runs them
-	$(BIN)/ruff format --check $(SOURCES)
+	$(BIN)/ruff format --check --force-exclude $(SOURCES)
 	$(BIN)/ruff check $(SOURCES)
 	$(BIN)/ty check
 	$(BIN)/python -m pytest $(PARALLEL)
 
 format: .venv/.dev ## Format the code
-	$(BIN)/ruff format $(SOURCES)
+	$(BIN)/ruff format --force-exclude $(SOURCES)
 	$(BIN)/ruff check --fix $(SOURCES)
 
 bench: .venv/.dev ## Measure the preview against its floor
