@@ -10,10 +10,10 @@ import pulumi_aws as aws
 from components.aws_account import AwsAccount
 from components.cluster import Cluster
 from components.config_sections import AnswersConfig, RagServiceConfig
-from components.container_image import ContainerImage
+from components.container_image import ContainerImage, repository_arn_of
 from components.load_balancer import ANYWHERE, HTTPS_PORT, LoadBalancer, LoadBalancerArgs
 from components.network import Network
-from components.rag_task import CONTAINER, PORT, RagTask, RagTaskArgs, repository_arn_of
+from components.rag_task import CONTAINER, PORT, RagTask, RagTaskArgs
 from components.service_scaling import ServiceScaling, ServiceScalingArgs
 from components.vector_store import VectorStore
 

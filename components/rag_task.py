@@ -1,7 +1,6 @@
 """What runs when the RAG API runs: the task definition, the container's environment, and the task's two roles."""
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +9,7 @@ import pulumi_aws as aws
 
 from components.aws_account import AwsAccount
 from components.config_sections import AnswersConfig, RagServiceConfig
+from components.container_image import PULL_ACTIONS
 from components.iam import allow, document, trust_policy
 from components.naming import typed_name
 from components.pipeline_environment import pipeline_environment
@@ -37,11 +37,7 @@ HEALTH_CHECK = {
     "retries": 3,
     "startPeriod": 60,
 }
-PULL_ACTIONS = ("ecr:BatchCheckLayerAvailability", "ecr:BatchGetImage", "ecr:GetDownloadUrlForLayer")
 LOG_ACTIONS = ("logs:CreateLogStream", "logs:PutLogEvents")
-ECR_IMAGE = re.compile(
-    r"(?P<account>\d{12})\.dkr\.ecr(-fips)?\.(?P<region>[a-z0-9-]+)\.amazonaws\.com(\.cn)?/(?P<name>[^:@]+)"
-)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -170,12 +166,3 @@ def execution_policy(args: RagTaskArgs, log_group_arn: pulumi.Output[str]) -> di
     if arns:
         statements.append(allow(["secretsmanager:GetSecretValue"], arns))
     return document(statements)
-
-
-def repository_arn_of(image: str, partition: str) -> str | None:
-    """The ARN of the private ECR repository that an image reference names, or None for any other registry."""
-    match = ECR_IMAGE.match(image)
-    if match is None:
-        return None
-    parts: Mapping[str, str] = match.groupdict()
-    return f"arn:{partition}:ecr:{parts['region']}:{parts['account']}:repository/{parts['name']}"

@@ -9,6 +9,7 @@ import pulumi_aws as aws
 
 from components.aws_account import AwsAccount
 from components.config_sections import MachineImages, TrainingConfig
+from components.container_image import PULL_ACTIONS, repository_arn_of
 from components.efa import efa_network_interfaces
 from components.gpu_node import (
     NetworkInterface,
@@ -23,7 +24,6 @@ from components.gpu_node import (
 from components.iam import allow, grant
 from components.machine_images import ROOT_DEVICES, image_changes_ignored, image_id
 from components.network import Network
-from components.rag_task import PULL_ACTIONS, repository_arn_of
 from components.user_data import render_multipart
 
 NODE_IMAGE = "ecs-gpu"

@@ -12,11 +12,10 @@ from botocore.validate import ParamValidator
 from components.aws_account import AwsAccount
 from components.cluster import Cluster, ClusterArgs
 from components.config import PlatformConfig, read_sections
-from components.container_image import ContainerImage, ContainerImageArgs, keep_latest
+from components.container_image import ContainerImage, ContainerImageArgs, keep_latest, repository_arn_of
 from components.fargate import memory_sizes_mib
 from components.network import Network, NetworkArgs
 from components.rag_service import RagService, RagServiceArgs, capacity_strategy, outgoing_ports
-from components.rag_task import repository_arn_of
 from components.vector_store import VectorStore, VectorStoreArgs
 from ops.capture.computed import Computed
 from ops.capture.program import PROJECT_ROOT, record_program
