@@ -1,6 +1,8 @@
 """Fixtures that many tests share: the recording of each stack, and a way to record a part of the program."""
 
-from collections.abc import Callable, Mapping
+import asyncio
+import contextlib
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import pytest
@@ -10,6 +12,22 @@ from ops.capture.program import PROJECT_ROOT, record_program
 from ops.capture.recording import Recording
 from ops.capture.stack_files import load_stack_config
 from recordings import STACKS, recorded
+
+
+@pytest.fixture(autouse=True)
+def _own_event_loop() -> Iterator[None]:
+    """Gives each test an event loop and closes what is left of it.
+
+    The SDK makes a loop wherever it finds none and never closes it; the garbage collector would complain about that
+    in whichever test happens to run later.
+    """
+    own = asyncio.new_event_loop()
+    asyncio.set_event_loop(own)
+    yield
+    with contextlib.suppress(RuntimeError):  # none is left
+        asyncio.get_event_loop().close()
+    own.close()
+    asyncio.set_event_loop(None)
 
 
 @pytest.fixture(params=STACKS)
