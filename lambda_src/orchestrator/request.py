@@ -5,12 +5,12 @@ import binascii
 from typing import Any
 
 from rag.errors import QuestionError, QuestionTooLongError
-from rag.question import MAX_REQUEST_BYTES, question_from_json, question_from_object
+from rag.question import MAX_REQUEST_BYTES, Question, question_from_json, question_from_object
 
 HTTP_KEYS = ("body", "requestContext", "isBase64Encoded", "rawPath", "httpMethod")
 
 
-def question_from_event(event: Any) -> str:
+def question_from_event(event: Any) -> Question:
     """The question, checked; raises `QuestionError` with a sentence for the caller.
 
     An event with a key of an HTTP request is one, everything else is a direct `{"query": ...}`.

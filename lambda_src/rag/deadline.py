@@ -13,6 +13,9 @@ CONNECT_TIMEOUT_SECONDS = 5
 # Kept back to build the reply, so that the caller gets a sentence instead of a function that was cut off.
 RESERVE_SECONDS = 2
 LONGEST_BACK_OFF_SECONDS = 8
+# A client of botocore has one read time-out for life and takes a tenth of a second to make: near a deadline a few
+# of them must do for every length of time that is left.
+TIMEOUT_STEPS_SECONDS = (1, 2, 3, 5, 8, 12, 18, 27, 40, 60, 90, 135, 200, 300, 450, 675)
 
 Value = TypeVar("Value")
 
@@ -36,9 +39,21 @@ class Deadline:
         return cls(lambda: end - clock())
 
     def read_timeout_seconds(self, wanted: int, pause: float = 0) -> int:
-        """At most `wanted` whole seconds for one read that starts after `pause`; 0 when none fits."""
+        """`wanted`, or the step below the time left for one read that starts after `pause`; 0 when none fits."""
         left = self.remaining_seconds() - pause - CONNECT_TIMEOUT_SECONDS - RESERVE_SECONDS
-        return max(0, int(min(wanted, left)))
+        return stepped_timeout(wanted, left)
+
+    def check(self) -> None:
+        """Raise `DeadlineError` when nothing is left but the time to build the reply."""
+        if self.remaining_seconds() < RESERVE_SECONDS:
+            raise DeadlineError("The time of the request ran out.")
+
+
+def stepped_timeout(wanted_seconds: int, left_seconds: float) -> int:
+    """`wanted_seconds` when that much is left, else the longest of few fixed steps that is; 0 when none is."""
+    if wanted_seconds <= left_seconds:
+        return wanted_seconds
+    return max((step for step in TIMEOUT_STEPS_SECONDS if step <= left_seconds), default=0)
 
 
 def back_off_seconds(retry: int) -> int:

@@ -1,6 +1,7 @@
 """Reads environment variables and reports everything that is wrong with them at once."""
 
 from collections.abc import Mapping
+from math import nan
 from urllib.parse import urlsplit
 
 from rag.errors import ConfigurationError
@@ -50,10 +51,27 @@ class Environment:
         value = self.choice(name, *map(str, allowed))
         return int(value) if value in map(str, allowed) else allowed[0]
 
-    def url(self, name: str, *schemes: str) -> str:
-        """An address of one of `schemes` with a host, without the slash at its end."""
+    def optional_number(self, name: str, lowest: float, highest: float) -> float | None:
+        """A number between `lowest` and `highest`, both included; None when it is not set."""
+        value = self.optional(name)
+        if not value:
+            return None
+        try:
+            number = float(value)
+        except ValueError:
+            number = nan
+        if lowest <= number <= highest:
+            return number
+        self.fault(f"{name} is {value!r}, it must be a number from {lowest} to {highest}")
+        return None
+
+    def url(self, name: str, *schemes: str, loopback: tuple[str, ...] = ()) -> str:
+        """An address of one of `schemes` with a host, without the slash at its end.
+
+        An address on the loopback interface may also have one of the schemes in `loopback`.
+        """
         value = self.text(name)
-        if value and not _is_url(value, schemes):
+        if value and not _is_url(value, schemes) and not (_is_url(value, loopback) and _is_loopback(value)):
             self.fault(f"{name} is {value!r}, it must look like {' or '.join(schemes)}://host")
         return value.rstrip("/")
 
@@ -69,3 +87,7 @@ def _is_url(value: str, schemes: tuple[str, ...]) -> bool:
     except ValueError:
         return False
     return parts.scheme in schemes and bool(parts.hostname) and not parts.query and not parts.fragment
+
+
+def _is_loopback(value: str) -> bool:
+    return urlsplit(value).hostname in ("127.0.0.1", "::1", "localhost")

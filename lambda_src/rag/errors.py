@@ -69,6 +69,14 @@ class DeadlineError(PipelineError):
     sentence = "There was not enough time left to finish the answer. Try again."
 
 
+class CallerGoneError(PipelineError):
+    """The caller left before the answer was complete; nobody reads what it is told."""
+
+    status_code = 499
+    code = "caller_gone"
+    sentence = "The request was given up by its caller."
+
+
 class ConfigurationError(PipelineError):
     """The function is set up wrongly: a variable, a model id, a permission. Trying again does not help."""
 

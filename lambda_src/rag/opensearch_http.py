@@ -2,6 +2,8 @@
 
 import hashlib
 import json
+import socket
+import threading
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -14,6 +16,12 @@ from rag.deadline import CONNECT_TIMEOUT_SECONDS
 from rag.errors import ConfigurationError, ThrottledError, UnavailableError
 
 SERVICE = "aoss"
+# The most connections that are kept for one read time-out. The API answers 64 questions at once by default; with fewer
+# each further one would pay for a new TLS connection.
+KEPT_CONNECTIONS = 64
+# Head and body of a request are two writes. Held back until the first is acknowledged, the second waits some 40 ms;
+# botocore's own clients set the same.
+SOCKET_OPTIONS = [(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)]
 
 
 class Credentials(Protocol):
@@ -44,19 +52,23 @@ class Reply:
 
 
 class OpenSearchHttp:
-    """Sends one signed request at a time; connections are kept between calls."""
+    """Sends signed requests, from many threads at once; connections are kept between calls.
+
+    A connection belongs to one read time-out, of which `rag.deadline` gives few.
+    """
 
     def __init__(self, endpoint: str, region: str, credentials: Credentials | None) -> None:
         self._endpoint = endpoint
         self._region = region
         self._credentials = credentials
         self._sessions: dict[int, URLLib3Session] = {}
+        self._lock = threading.Lock()
 
     def send(self, method: str, path: str, payload: Any, read_timeout_seconds: int) -> Reply:
-        """One attempt. `payload` is a JSON value, bytes for a bulk request, or None.
+        """One attempt. `payload` is a JSON value, bytes of JSON lines, or None.
 
-        Raises `ThrottledError` for 429, `UnavailableError` for 5xx and a lost connection,
-        `UpstreamTimeoutError` when nothing came back in time. Every other status is returned.
+        Raises `ThrottledError` for 429, `UnavailableError` for 5xx, a lost connection and a success that is no JSON
+        object, `UpstreamTimeoutError` when nothing came back in time. Every other status is returned.
         """
         request = self._signed(method, path, payload)
         with typed_errors(f"{method} {path}"):
@@ -66,31 +78,38 @@ class OpenSearchHttp:
             raise ThrottledError(f"{method} {path} was answered with 429.")
         if response.status_code >= 500:
             raise UnavailableError(f"{method} {path} was answered with {response.status_code}.")
-        return Reply(response.status_code, _json_object(content))
+        document = _json_object(content)
+        if document is None and response.status_code < 300:
+            raise UnavailableError(f"{method} {path} was answered with something else than a JSON object.")
+        return Reply(response.status_code, document or {})
 
     def _signed(self, method: str, path: str, payload: Any) -> AWSRequest:
         if self._credentials is None:
             raise ConfigurationError("No AWS credentials were found to sign the request with.")
-        is_bulk = isinstance(payload, bytes)
-        data = payload if is_bulk else b"" if payload is None else json.dumps(payload).encode()
+        is_lines = isinstance(payload, bytes)
+        data = payload if is_lines else b"" if payload is None else json.dumps(payload).encode()
         request = AWSRequest(method, self._endpoint + path, data=data)
         if data:
-            request.headers["content-type"] = "application/x-ndjson" if is_bulk else "application/json"
+            request.headers["content-type"] = "application/x-ndjson" if is_lines else "application/json"
         # OpenSearch Serverless refuses a request without the hash of its body in this header.
         request.headers["x-amz-content-sha256"] = hashlib.sha256(data).hexdigest()
         SigV4Auth(self._credentials.get_frozen_credentials(), SERVICE, self._region).add_auth(request)
         return request
 
     def _session(self, read_timeout_seconds: int) -> URLLib3Session:
-        if read_timeout_seconds not in self._sessions:
-            timeout = (CONNECT_TIMEOUT_SECONDS, read_timeout_seconds)
-            self._sessions[read_timeout_seconds] = URLLib3Session(timeout=timeout)
-        return self._sessions[read_timeout_seconds]
+        with self._lock:
+            if read_timeout_seconds not in self._sessions:
+                self._sessions[read_timeout_seconds] = URLLib3Session(
+                    timeout=(CONNECT_TIMEOUT_SECONDS, read_timeout_seconds),
+                    max_pool_connections=KEPT_CONNECTIONS,
+                    socket_options=SOCKET_OPTIONS,
+                )
+            return self._sessions[read_timeout_seconds]
 
 
-def _json_object(content: bytes) -> dict[str, Any]:
+def _json_object(content: bytes) -> dict[str, Any] | None:
     try:
         document = json.loads(content)
     except ValueError:
-        return {}
-    return document if isinstance(document, dict) else {}
+        return None
+    return document if isinstance(document, dict) else None

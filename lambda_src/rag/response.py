@@ -5,14 +5,17 @@ from typing import Any
 
 from rag.errors import PipelineError
 from rag.pipeline import Result
+from rag.question import Question
 
 
 def answer_body(result: Result, request_id: str) -> dict[str, Any]:
     """What a caller gets for a question that went through."""
     return {
         "answer": result.answer,
-        "answered": result.answered,
+        "outcome": result.outcome,
+        "truncated": result.truncated,
         "sources": [asdict(source) for source in result.sources],
+        "usage": asdict(result.usage),
         "request_id": request_id,
     }
 
@@ -26,13 +29,16 @@ def error_body(error: BaseException, request_id: str) -> tuple[int, dict[str, An
     }
 
 
-def answer_fields(result: Result, question: str) -> dict[str, Any]:
+def answer_fields(result: Result, question: Question) -> dict[str, Any]:
     """What the log says about an answer: counts, no text."""
     return {
-        "question_characters": len(question),
-        "answered": result.answered,
+        "question_characters": len(question.text),
+        "history_turns": len(question.history),
+        "filtered": question.filter != type(question.filter)(),
+        "outcome": result.outcome,
+        "truncated": result.truncated,
         "passages": result.passages,
         "stop_reason": result.stop_reason,
-        "input_tokens": result.input_tokens,
-        "output_tokens": result.output_tokens,
+        "timings_ms": dict(result.timings_ms),
+        **asdict(result.usage),
     }

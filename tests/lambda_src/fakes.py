@@ -1,6 +1,5 @@
 """Stand-ins for what lies outside the process: Bedrock, the vector store, S3, the clock."""
 
-import hashlib
 import io
 import json
 from collections.abc import Callable, Sequence
@@ -9,10 +8,9 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
-from rag.bedrock import Answer, answer
+from rag.bedrock import BedrockAnswerer
+from rag.passages import Filter, Passage
 from rag.pipeline import Services
-from rag.prompt import Passage
-from rag.search import IndexedChunk
 from rag.settings import PipelineSettings
 
 ENVIRONMENT = {
@@ -25,6 +23,9 @@ ENVIRONMENT = {
     "BEDROCK_READ_TIMEOUT_SECONDS": "20",
     "BEDROCK_MAX_ATTEMPTS": "3",
     "RETRIEVAL_COUNT": "4",
+    "SEARCH_MODE": "hybrid",
+    "CONTEXT_TOKENS": "4000",
+    "ANSWER_MAX_TOKENS": "1024",
 }
 SETTINGS = PipelineSettings.from_environment(ENVIRONMENT)
 
@@ -45,14 +46,56 @@ def converse_reply(*blocks: dict[str, Any], stop_reason: str = "end_turn") -> di
     }
 
 
-def passage(text: str = "Cats sleep a lot.", key: str = "raw/pdfs/cats.txt", score: float = 0.9) -> Passage:
+def stream_events(reply: dict[str, Any]) -> list[dict[str, Any]]:
+    """The events of ConverseStream that tell the same as a reply of Converse, its texts cut in pieces of three."""
+    events: list[dict[str, Any]] = [{"messageStart": {"role": "assistant"}}]
+    for index, block in enumerate(reply["output"]["message"]["content"]):
+        text = block.get("text")
+        deltas = [block] if text is None else [{"text": text[at : at + 3]} for at in range(0, len(text), 3)]
+        events += [{"contentBlockDelta": {"contentBlockIndex": index, "delta": delta}} for delta in deltas]
+        events.append({"contentBlockStop": {"contentBlockIndex": index}})
+    events.append({"messageStop": {"stopReason": reply["stopReason"]}})
+    events.append({"metadata": {"usage": reply["usage"], "metrics": {"latencyMs": 1}}})
+    return events
+
+
+def passage(
+    text: str = "Cats sleep a lot.",
+    key: str = "raw/pdfs/cats.txt",
+    score: float = 0.9,
+    page: int | None = None,
+) -> Passage:
     """One passage as a search finds it."""
-    return Passage(text=text, document_key=key, chunk_number=0, score=score)
+    return Passage(text=text, document_key=key, chunk_number=0, score=score, page=page)
+
+
+class FakeStream:
+    """The events of a reply that is streamed; an exception among them is raised. Knows whether it was closed."""
+
+    def __init__(self, events: Sequence[Any]) -> None:
+        self._events = iter(events)
+        self.is_closed = False
+
+    def __iter__(self) -> "FakeStream":
+        return self
+
+    def __next__(self) -> Any:
+        assert not self.is_closed, "a closed stream was read"
+        event = next(self._events)
+        if isinstance(event, Exception):
+            raise event
+        return event
+
+    def close(self) -> None:
+        self.is_closed = True
 
 
 @dataclass
 class FakeBedrock:
-    """Gives the queued outcomes of Converse in turn, the last one for ever; an exception is raised."""
+    """Gives the queued outcomes of Converse in turn, the last one for ever; an exception is raised.
+
+    ConverseStream gives the same ones as events; an outcome that is a list is the events themselves.
+    """
 
     outcomes: list[Any] = field(default_factory=lambda: [converse_reply({"text": "They sleep."})])
     embed_outcomes: list[Any] = field(default_factory=list)
@@ -60,6 +103,7 @@ class FakeBedrock:
     embedded: list[str] = field(default_factory=list)
     conversations: list[dict[str, Any]] = field(default_factory=list)
     read_timeouts: list[int] = field(default_factory=list)
+    streams: list[FakeStream] = field(default_factory=list)
 
     def with_timeout(self, read_timeout_seconds: int) -> "FakeBedrock":
         self.read_timeouts.append(read_timeout_seconds)
@@ -73,11 +117,18 @@ class FakeBedrock:
         self.embedded.append(json.loads(body)["inputText"])
         if self.embed_outcomes:
             _next(self.embed_outcomes)
-        return {"body": io.BytesIO(json.dumps({"embedding": [0.5] * self.vector_length}).encode())}
+        reply = {"embedding": [0.5] * self.vector_length, "inputTextTokenCount": 7}
+        return {"body": io.BytesIO(json.dumps(reply).encode())}
 
     def converse(self, **arguments: Any) -> dict[str, Any]:
         self.conversations.append(arguments)
         return _next(self.outcomes)
+
+    def converse_stream(self, **arguments: Any) -> dict[str, Any]:
+        self.conversations.append(arguments)
+        outcome = _next(self.outcomes)
+        self.streams.append(FakeStream(outcome if isinstance(outcome, list) else stream_events(outcome)))
+        return {"stream": self.streams[-1]}
 
 
 def _next(outcomes: list[Any]) -> Any:
@@ -89,15 +140,29 @@ def _next(outcomes: list[Any]) -> Any:
 
 @dataclass
 class FakeSearch:
-    """Finds the given passages whatever is asked."""
+    """Finds the given passages whatever is asked, and remembers what was."""
 
     passages: list[Passage] = field(default_factory=lambda: [passage()])
-    searches: int = 0
+    asked: list[tuple[str, str, int, str, Filter]] = field(default_factory=list)
+    outcomes: list[Any] = field(default_factory=list)
+
+    @property
+    def searches(self) -> int:
+        return len(self.asked)
 
     def search(
-        self, index: str, vector: Sequence[float], count: int, read_timeout_seconds: int
+        self,
+        index: str,
+        text: str,
+        vector: Sequence[float],
+        count: int,
+        mode: str,
+        filter: Filter,
+        read_timeout_seconds: int,
     ) -> list[Passage]:
-        self.searches += 1
+        self.asked.append((index, text, count, mode, filter))
+        if self.outcomes:
+            _next(self.outcomes)
         return self.passages
 
 
@@ -124,109 +189,11 @@ class FakeTime:
 
 def services(bedrock: FakeBedrock, search: FakeSearch, sleep: Callable[[float], None]) -> Services:
     """The pipeline's services over the fakes."""
-
-    def answerer(question: str, passages: Sequence[Passage], read_timeout_seconds: int) -> Answer:
-        return answer(bedrock.with_timeout(read_timeout_seconds), SETTINGS, question, passages)
-
     fake_search: Any = search
     return Services(
         settings=SETTINGS,
         bedrock_client=bedrock.with_timeout,
         search=fake_search,
-        answerer=answerer,
+        answerer=BedrockAnswerer(bedrock.with_timeout, SETTINGS),
         sleep=sleep,
     )
-
-
-class FakeS3:
-    """One bucket in memory with conditional writes and deletes. `before` runs ahead of a call on a key, once."""
-
-    def __init__(self) -> None:
-        self.objects: dict[str, bytes] = {}
-        self.before: dict[tuple[str, str], Callable[[], None]] = {}
-
-    def get_object(self, *, Bucket: str, Key: str) -> dict[str, Any]:  # noqa: N803
-        self._interrupt("get", Key)
-        if Key not in self.objects:
-            raise client_error("NoSuchKey", 404)
-        content = self.objects[Key]
-        return {"Body": io.BytesIO(content), "ETag": _etag(content), "ContentLength": len(content)}
-
-    def head_object(self, *, Bucket: str, Key: str) -> dict[str, Any]:  # noqa: N803
-        self._interrupt("head", Key)
-        if Key not in self.objects:
-            raise client_error("404", 404)
-        return {"ETag": _etag(self.objects[Key])}
-
-    def put_object(
-        self,
-        *,
-        Bucket: str,  # noqa: N803
-        Key: str,  # noqa: N803
-        Body: bytes,  # noqa: N803
-        IfMatch: str | None = None,  # noqa: N803
-        IfNoneMatch: str | None = None,  # noqa: N803
-    ) -> None:
-        self._interrupt("put", Key)
-        if IfNoneMatch and Key in self.objects:
-            raise client_error("PreconditionFailed", 412)
-        self._check(Key, IfMatch)
-        self.objects[Key] = Body
-
-    def delete_object(self, *, Bucket: str, Key: str, IfMatch: str | None = None) -> None:  # noqa: N803
-        self._interrupt("delete", Key)
-        self._check(Key, IfMatch)
-        self.objects.pop(Key, None)
-
-    def _check(self, key: str, etag: str | None) -> None:
-        if etag is None:
-            return
-        if key not in self.objects:
-            raise client_error("NoSuchKey", 404)
-        if _etag(self.objects[key]) != etag:
-            raise client_error("PreconditionFailed", 412)
-
-    def _interrupt(self, call: str, key: str) -> None:
-        self.before.pop((call, key), lambda: None)()
-
-
-def _etag(content: bytes) -> str:
-    return hashlib.md5(content).hexdigest()
-
-
-class FakeIndex:
-    """A vector index in memory. As CLASSIC it refuses ids of one's own and gives them itself.
-
-    While `is_refreshed` is False nothing that was written can be found by a search.
-    """
-
-    def __init__(self, generation: str) -> None:
-        self.generation = generation
-        self.is_refreshed = True
-        self.chunks: dict[str, IndexedChunk] = {}
-        self.failures: list[Exception] = []
-        self._given = 0
-
-    def texts(self, key: str) -> list[str]:
-        found = [chunk for chunk in self.chunks.values() if chunk.document_key == key]
-        return [chunk.text for chunk in sorted(found, key=lambda chunk: chunk.chunk_number)]
-
-    def document_ids(self, index: str, document_key: str) -> set[str]:
-        found = {one for one, chunk in self.chunks.items() if chunk.document_key == document_key}
-        return found if self.is_refreshed else set()
-
-    def bulk_index(self, index: str, chunks: Sequence[IndexedChunk], ids: Sequence[str] | None) -> list[str]:
-        if self.failures:
-            raise self.failures.pop(0)
-        assert (ids is None) == (self.generation == "CLASSIC"), "CLASSIC would refuse the request"
-        written = [self._next_id() for _ in chunks] if ids is None else list(ids)
-        self.chunks.update(zip(written, chunks, strict=True))
-        return written
-
-    def bulk_delete(self, index: str, ids: Sequence[str]) -> None:
-        for one in ids:
-            self.chunks.pop(one, None)
-
-    def _next_id(self) -> str:
-        self._given += 1
-        return f"given-{self._given}"

@@ -1,9 +1,18 @@
-"""The arithmetic of attempts and pauses."""
+"""The arithmetic of deadlines, attempts and pauses."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from rag.deadline import Attempts, Deadline, back_off_seconds, longest_call_seconds
-from rag.errors import ThrottledError
+from rag.deadline import (
+    TIMEOUT_STEPS_SECONDS,
+    Attempts,
+    Deadline,
+    back_off_seconds,
+    longest_call_seconds,
+    stepped_timeout,
+)
+from rag.errors import DeadlineError, ThrottledError
 from tests.lambda_src.fakes import FakeTime
 
 
@@ -36,4 +45,26 @@ def test_a_deadline_counts_down() -> None:
     deadline = Deadline.after(30, time.clock)
     time.sleep(10)
     assert deadline.remaining_seconds() == 20
-    assert deadline.read_timeout_seconds(60) == 13
+    assert deadline.read_timeout_seconds(13) == 13
+    assert deadline.read_timeout_seconds(60) == 12, "13 s are left to read; the step below is 12"
+
+
+def test_a_deadline_is_over_when_only_the_time_for_the_reply_is_left() -> None:
+    time = FakeTime()
+    deadline = Deadline.after(30, time.clock)
+    time.sleep(28)
+    deadline.check()
+    time.sleep(0.1)
+    with pytest.raises(DeadlineError):
+        deadline.check()
+
+
+@given(st.integers(1, 900), st.floats(-10, 2000))
+def test_a_read_timeout_is_the_wanted_one_or_the_step_below_what_is_left(wanted: int, left: float) -> None:
+    timeout = stepped_timeout(wanted, left)
+    assert timeout == wanted <= left or timeout <= left < wanted or timeout == 0 > left - 1
+    assert timeout in (0, wanted, *TIMEOUT_STEPS_SECONDS), (
+        "each length of time would make a client of its own"
+    )
+    if left >= 1:
+        assert timeout > min(wanted, left) / 2, "much of the time that is left would not be used"

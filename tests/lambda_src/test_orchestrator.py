@@ -1,18 +1,27 @@
 """The function that answers: every shape of event, every failure behind it, and the time it has."""
 
 import base64
+import gc
 import json
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
+import botocore.session
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from orchestrator import handler
+from orchestrator.cold_start import without_collection
 from orchestrator.handler import respond
-from rag.pipeline import NO_ANSWER
+from rag.passages import Filter
 from rag.question import MAX_QUESTION_CHARACTERS
+from rag.results import NO_ANSWER, NO_DOCUMENTS
 from tests.lambda_src.fakes import (
+    ENVIRONMENT,
+    SETTINGS,
     FakeBedrock,
     FakeSearch,
     FakeTime,
@@ -34,13 +43,20 @@ class Scene:
 
     def ask(self, event: Any) -> tuple[int, dict[str, Any]]:
         reply = respond(event, self.time, lambda: self.services)
-        assert reply["headers"] == {"content-type": "application/json"}
+        assert reply["headers"]["content-type"] == "application/json"
+        assert ("retry-after" in reply["headers"]) == (reply["statusCode"] in (429, 503))
         assert isinstance(reply["statusCode"], int), (
             "a function URL answers 502 to a status that is no number"
         )
         assert isinstance(reply["body"], str), "a function URL needs the body as text"
         assert "Traceback" not in reply["body"], "a caller must not see our code"
-        return reply["statusCode"], json.loads(reply["body"])
+        return reply["statusCode"], json.loads(reply["body"], parse_constant=pytest.fail)
+
+
+def lines(capsys: pytest.CaptureFixture[str]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What the function printed: the line of its log, and the line of its metrics."""
+    log, metrics = capsys.readouterr().out.splitlines()
+    return json.loads(log), json.loads(metrics)
 
 
 def http(body: Any, is_base64: bool = False) -> dict[str, Any]:
@@ -73,8 +89,10 @@ def test_a_question_is_answered_in_every_shape_of_event(event: Any) -> None:
     assert scene.bedrock.embedded == ["hi"], "another text than the question was searched for"
     assert body == {
         "answer": "They sleep.",
-        "answered": True,
-        "sources": [{"document_key": "raw/pdfs/cats.txt", "score": 0.9}],
+        "outcome": "answered",
+        "truncated": False,
+        "sources": [{"document_key": "raw/pdfs/cats.txt", "page": None, "score": 0.9}],
+        "usage": {"input_tokens": 3, "output_tokens": 2, "embedding_tokens": 7},
         "request_id": "request-1",
     }
 
@@ -100,7 +118,13 @@ def test_a_question_is_answered_in_every_shape_of_event(event: Any) -> None:
         ({"body": '{"question": " \\n "}'}, "empty"),
         ({"query": " \n"}, "empty"),
         ({"query": "a\ud800b"}, "surrogate"),
+        ({"query": "\u200b\u2060\ufeff \u200d"}, "empty"),
         (http('{"other": "hi"}'), "JSON object"),
+        (http('{"query": "hi", "filters": {}}'), "not known"),
+        ({"query": "hi", "filter": {"prefix": ["raw/"]}}, "not known"),
+        ({"query": "hi", "filter": {"prefixes": []}}, "1 to 100"),
+        ({"query": "hi", "filter": [1]}, "an object"),
+        (http('{"query": "hi", "n": ' + "9" * 5000 + "}"), "valid JSON"),
     ],
 )
 def test_an_event_without_a_question_is_refused_before_any_call(event: Any, told: str) -> None:
@@ -109,6 +133,19 @@ def test_an_event_without_a_question_is_refused_before_any_call(event: Any, told
     assert (status, body["error"]["code"]) == (400, "invalid_request")
     assert told in body["error"]["message"], "the caller cannot tell what to mend"
     assert scene.bedrock.calls == scene.search.searches == 0, "a bad request costs a call of AWS"
+
+
+def test_a_direct_invocation_may_name_the_documents_to_search() -> None:
+    scene = Scene()
+    wanted = {"document_keys": ["raw/a b+ü.pdf"], "prefixes": ["raw/pdfs/"]}
+    assert scene.ask({"query": "hi", "filter": wanted})[0] == 200
+    assert scene.search.asked[0][4] == Filter(document_keys=("raw/a b+ü.pdf",), prefixes=("raw/pdfs/",))
+
+
+def test_the_search_is_as_the_settings_say() -> None:
+    scene = Scene()
+    scene.ask({"query": "hi"})
+    assert scene.search.asked == [("documents", "hi", 4, "hybrid", Filter())]
 
 
 def test_a_question_that_is_too_long_is_refused_with_the_limit_named() -> None:
@@ -155,6 +192,9 @@ def test_an_attempt_near_the_deadline_reads_no_longer_than_the_deadline_allows()
     scene = Scene(lambda_seconds=15)
     assert scene.ask({"query": "hi"})[0] == 200
     assert scene.bedrock.read_timeouts == [8, 8], "15 s less 5 s to connect and 2 s in reserve"
+    odd = Scene(lambda_seconds=18.4)
+    assert odd.ask({"query": "hi"})[0] == 200
+    assert odd.bedrock.read_timeouts == [8, 8], "each length of time would make a client of its own"
 
 
 def test_a_validation_error_is_not_tried_again() -> None:
@@ -186,24 +226,45 @@ def test_a_failing_model_is_tried_again_and_then_reported(code: str, http_status
 def test_an_empty_reply_is_a_defined_no_answer(blocks: tuple[dict[str, Any], ...]) -> None:
     status, body = Scene(outcomes=[converse_reply(*blocks)]).ask({"query": "hi"})
     assert status == 200
-    assert body == {"answer": NO_ANSWER, "answered": False, "sources": [], "request_id": "request-1"}
+    assert (body["answer"], body["outcome"], body["sources"]) == (NO_ANSWER, "no_answer", [])
+    assert body["usage"]["input_tokens"] == 3, "an empty reply is paid for too"
 
 
 def test_without_passages_no_model_is_asked_for_an_answer() -> None:
     scene = Scene()
     scene.search.passages = []
     status, body = scene.ask({"query": "hi"})
-    assert (status, body["answered"]) == (200, False)
+    assert (status, body["answer"], body["outcome"]) == (200, NO_DOCUMENTS, "no_documents")
     assert scene.bedrock.conversations == [], "an answer without documents would be invented"
 
 
-def test_a_document_with_several_passages_is_one_source_with_its_best_score() -> None:
+def test_a_page_with_several_passages_is_one_source_with_its_best_score() -> None:
     scene = Scene()
-    scene.search.passages = [passage(score=0.7), passage(key="raw/b.txt", score=0.6), passage(score=0.9)]
-    assert scene.ask({"query": "hi"})[1]["sources"] == [
-        {"document_key": "raw/pdfs/cats.txt", "score": 0.9},
-        {"document_key": "raw/b.txt", "score": 0.6},
+    scene.search.passages = [
+        passage("a", score=0.7),
+        passage("b", key="raw/b.pdf", score=0.6, page=2),
+        passage("c", score=0.9),
+        passage("d", key="raw/b.pdf", score=0.5, page=3),
+        passage("e", score=0.4),
     ]
+    assert scene.ask({"query": "hi"})[1]["sources"] == [
+        {"document_key": "raw/pdfs/cats.txt", "page": None, "score": 0.9},
+        {"document_key": "raw/b.pdf", "page": 2, "score": 0.6},
+        {"document_key": "raw/b.pdf", "page": 3, "score": 0.5},
+    ]
+
+
+def test_a_score_that_is_no_number_never_makes_a_body_that_is_no_json() -> None:
+    scene = Scene()
+    scene.search.passages = [passage(score=float("nan"))]
+    assert scene.ask({"query": "hi"})[0] == 500
+
+
+@pytest.mark.parametrize(("stop_reason", "truncated"), [("max_tokens", True), ("end_turn", False)])
+def test_an_answer_that_was_cut_off_says_so(stop_reason: str, truncated: bool) -> None:
+    scene = Scene(outcomes=[converse_reply({"text": "They"}, stop_reason=stop_reason)])
+    body = scene.ask({"query": "hi"})[1]
+    assert (body["answer"], body["truncated"]) == ("They", truncated)
 
 
 def test_an_unexpected_failure_tells_the_caller_nothing_and_the_log_no_text(
@@ -213,20 +274,37 @@ def test_an_unexpected_failure_tells_the_caller_nothing_and_the_log_no_text(
     status, body = scene.ask({"query": "secret question text"})
     assert (status, body["error"]["code"]) == (500, "internal_error")
     assert "secret" not in json.dumps(body)
-    printed = capsys.readouterr().out
-    assert "secret" not in printed, "the log holds what somebody asked"
-    line = json.loads(printed)
+    line, metrics = lines(capsys)
+    assert "secret" not in json.dumps([line, metrics]), "the log holds what somebody asked"
     assert line["error_type"] == "RuntimeError"
     assert line["frames"], "the operator cannot find the place"
+    assert (metrics["Errors"], metrics["ServerErrors"], metrics["ErrorCode"]) == (1, 1, "internal_error")
 
 
 def test_the_log_of_an_answer_has_counts_and_no_text(capsys: pytest.CaptureFixture[str]) -> None:
-    Scene().ask({"query": "secret question"})
-    printed = capsys.readouterr().out
-    line = json.loads(printed)
+    Scene().ask({"query": "secret question", "filter": {"prefixes": ["raw/secret/"]}})
+    line, metrics = lines(capsys)
     assert line["event"] == "answered"
     assert (line["question_characters"], line["passages"], line["input_tokens"]) == (15, 1, 3)
+    printed = json.dumps([line, metrics])
     assert not any(text in printed for text in ("secret", "Cats sleep", "They sleep"))
+
+
+def test_the_metrics_of_an_answer_have_times_tokens_and_cost(capsys: pytest.CaptureFixture[str]) -> None:
+    Scene().ask({"query": "hi"})
+    metrics = lines(capsys)[1]
+    assert metrics["Service"] == "orchestrator"
+    assert (metrics["InputTokens"], metrics["OutputTokens"], metrics["EmbeddingTokens"]) == (3, 2, 7)
+    assert metrics["CostUsd"] == pytest.approx((3 * 3.3 + 2 * 16.5 + 7 * 0.02) / 1e6)
+    assert (metrics["Errors"], metrics["NoAnswer"], metrics["NoDocuments"]) == (0, 0, 0)
+    for stage in ("Total", "Embed", "Search", "Answer"):
+        assert metrics[f"{stage}Milliseconds"] >= 0
+
+
+def test_a_refused_request_is_no_error_of_the_server(capsys: pytest.CaptureFixture[str]) -> None:
+    Scene().ask({})
+    metrics = lines(capsys)[1]
+    assert (metrics["Errors"], metrics["ServerErrors"], metrics["ErrorCode"]) == (1, 0, "invalid_request")
 
 
 def test_a_wrong_environment_is_reported_whole_in_the_log(
@@ -236,24 +314,104 @@ def test_a_wrong_environment_is_reported_whole_in_the_log(
     handler.services.cache_clear()
     reply = handler.lambda_handler({"query": "hi"}, None)
     assert reply["statusCode"] == 500
-    detail = json.loads(capsys.readouterr().out)["detail"]
+    detail = lines(capsys)[0]["detail"]
     assert "OPENSEARCH_ENDPOINT is not set" in detail
     assert "EMBEDDING_DIMENSIONS is '500'" in detail
 
 
+ROOT = Path(__file__).parents[2]
+IMPORT = """
+import gc, sys
+import botocore.session
+def refuse(*arguments, **options):
+    raise SystemExit("a session of AWS was made at import")
+botocore.session.Session.__init__ = refuse
+sys.path.insert(0, "lambda_src")
+import orchestrator.handler
+sys.exit(0 if gc.isenabled() else "garbage is never collected any more")
+"""
+
+
+def test_importing_the_handler_makes_nothing_and_leaves_the_collector_on() -> None:
+    run = subprocess.run(
+        [sys.executable, "-c", IMPORT], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert run.returncode == 0, run.stderr
+
+
+@pytest.mark.parametrize("was_enabled", [True, False])
+def test_a_cold_start_runs_without_collection_and_leaves_things_as_they_were(was_enabled: bool) -> None:
+    try:
+        (gc.enable if was_enabled else gc.disable)()
+        with pytest.raises(RuntimeError), without_collection():
+            assert not gc.isenabled()
+            raise RuntimeError
+        assert gc.isenabled() == was_enabled
+    finally:
+        gc.unfreeze()
+        gc.enable()
+
+
+def test_the_services_are_made_once_with_a_client_ready(monkeypatch: pytest.MonkeyPatch) -> None:
+    variables = {**ENVIRONMENT, "AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test"}
+    monkeypatch.setattr(handler.os, "environ", variables)
+    handler.services.cache_clear()
+    made = handler.services()
+    assert handler.services() is made
+    monkeypatch.setattr(botocore.session.Session, "create_client", None)
+    assert made.bedrock_client(20), "the first question would wait for a client"
+    assert made.settings == SETTINGS
+    handler.services.cache_clear()
+    gc.unfreeze()
+
+
+TEXTS = st.text() | st.text(st.characters(categories=["Cs", "Cc", "Cf"]))
+NUMBERS = st.integers() | st.floats() | st.integers(min_value=10**400, max_value=10**401)
 JSON_VALUES = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
-    lambda children: st.lists(children, max_size=3) | st.dictionaries(st.text(), children, max_size=3),
+    st.none() | st.booleans() | NUMBERS | TEXTS | st.binary(),
+    lambda children: st.lists(children, max_size=3) | st.dictionaries(TEXTS, children, max_size=3),
     max_leaves=8,
 )
-KEYS = st.sampled_from(["query", "question", "body", "isBase64Encoded", "requestContext", "rawPath"])
-EVENTS = JSON_VALUES | st.dictionaries(KEYS, JSON_VALUES | st.binary().map(lambda b: b.decode("latin-1")))
+BODIES = st.binary().map(lambda b: b.decode("latin-1")) | st.binary().map(
+    lambda b: base64.b64encode(b).decode()
+)
+REQUESTS = st.fixed_dictionaries(
+    {"query": TEXTS}, optional={"filter": st.dictionaries(st.sampled_from(["prefixes", "x"]), JSON_VALUES)}
+)
+KEYS = st.sampled_from(
+    ["query", "question", "filter", "body", "isBase64Encoded", "requestContext", "rawPath"]
+)
+EVENTS = (
+    JSON_VALUES
+    | st.dictionaries(KEYS, JSON_VALUES | BODIES)
+    | REQUESTS
+    | st.builds(http, REQUESTS.map(lambda r: json.dumps(r, default=str)), st.booleans())
+)
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(EVENTS)
 def test_whatever_the_event_is_the_handler_answers_with_json(event: Any) -> None:
-    scene = Scene()
-    status, body = scene.ask(event)
+    status, body = Scene().ask(event)
     assert status in (200, 400, 413)
     assert ("answer" in body) == (status == 200)
+
+
+@given(JSON_VALUES)
+def test_whatever_the_context_is_the_handler_answers(context: Any) -> None:
+    scene = Scene()
+    assert respond({"query": "hi"}, context, lambda: scene.services)["statusCode"] == 200
+
+
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    st.lists(st.fixed_dictionaries({"text": TEXTS}) | st.just({"reasoningContent": {}}), max_size=3), TEXTS
+)
+def test_whatever_the_model_and_the_documents_say_the_answer_is_json(
+    blocks: list[Any], document: str
+) -> None:
+    scene = Scene(outcomes=[converse_reply(*blocks)])
+    scene.search.passages = [passage(document, key=document)]
+    status, body = scene.ask({"query": "hi"})
+    assert status == 200
+    body["answer"].encode()

@@ -1,192 +1,230 @@
-"""The vector store's client against a loopback server that checks signature, hash and shape."""
+"""Searches for passages, over a stand-in for the sending of requests."""
 
-import hashlib
 import json
-import threading
-from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any
 
 import pytest
-from botocore.credentials import Credentials
 
-from rag.errors import ConfigurationError, SearchError, ThrottledError, UnavailableError
-from rag.opensearch_http import OpenSearchHttp
-from rag.search import IndexedChunk, OpenSearchClient
+from rag.errors import (
+    ConfigurationError,
+    PipelineError,
+    SearchError,
+    ThrottledError,
+    UnavailableError,
+)
+from rag.opensearch_http import Reply
+from rag.passages import Filter, Passage
+from rag.queries import MATCHED_CHARACTERS
+from rag.search import LEAST_CANDIDATES, SEARCH_READ_TIMEOUT_SECONDS, OpenSearchClient
 
-
-class Server(HTTPServer):
-    """Replies with what was queued and keeps what it received."""
-
-    replies: list[tuple[int, Any]]
-    received: list[tuple[str, str, dict[str, str], bytes]]
-
-
-class Handler(BaseHTTPRequestHandler):
-    def do_POST(self) -> None:
-        server: Any = self.server
-        body = self.rfile.read(int(self.headers.get("content-length") or 0))
-        headers = {name.lower(): value for name, value in self.headers.items()}
-        server.received.append((self.command, self.path, headers, body))
-        status, reply = server.replies.pop(0)
-        content = reply if isinstance(reply, bytes) else json.dumps(reply).encode()
-        self.send_response(status)
-        self.send_header("content-length", str(len(content)))
-        self.end_headers()
-        self.wfile.write(content)
-
-    do_GET = do_PUT = do_POST
-
-    def log_message(self, format: str, *args: Any) -> None:
-        """Keep the test's output clean."""
+VECTOR = [0.5, 0.25]
+KEYS = Filter(document_keys=("raw/a.txt", "raw/b.txt"))
+BOTH = Filter(document_keys=("raw/a.txt",), prefixes=("raw/pdfs/",))
+WRONG_LENGTH = {
+    "error": {
+        "type": "search_phase_execution_exception",
+        "reason": "all shards failed",
+        "root_cause": [
+            {
+                "type": "query_shard_exception",
+                "reason": "failed to create query: Query vector has invalid dimension: 2. Dimension should be: 8",
+            }
+        ],
+    },
+    "status": 400,
+}
 
 
-@pytest.fixture
-def server() -> Iterator[Server]:
-    with Server(("127.0.0.1", 0), Handler) as server:
-        server.replies, server.received = [], []
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
-        thread.start()
-        yield server
-        server.shutdown()
+class FakeHttp:
+    """Gives the queued replies in turn and keeps what was sent, JSON lines as a list."""
+
+    def __init__(self, *replies: tuple[int, Any]) -> None:
+        self.replies = list(replies)
+        self.sent: list[tuple[str, str, Any, int]] = []
+
+    def send(self, method: str, path: str, payload: Any, read_timeout_seconds: int) -> Reply:
+        body = [json.loads(line) for line in payload.splitlines()] if isinstance(payload, bytes) else payload
+        self.sent.append((method, path, body, read_timeout_seconds))
+        return Reply(*self.replies.pop(0))
 
 
-@pytest.fixture
-def client(server: Server) -> OpenSearchClient:
-    endpoint = f"http://127.0.0.1:{server.server_port}"
-    return OpenSearchClient(OpenSearchHttp(endpoint, "eu-central-1", Credentials("key", "secret", "token")))
+def client(*replies: tuple[int, Any]) -> tuple[OpenSearchClient, FakeHttp]:
+    http: Any = FakeHttp(*replies)
+    return OpenSearchClient(http), http
 
 
-def a_chunk(number: int) -> IndexedChunk:
-    return IndexedChunk(
-        document_key="raw/a.txt", chunk_number=number, text="t", model_id="m", embedding=[0.5, 0.5]
+def hit(name: str, score: float = 1.0, **source: Any) -> dict[str, Any]:
+    stored = {"text": f"Text {name}.", "document_key": f"raw/{name}.txt", "chunk_number": 3}
+    return {"_id": name, "_score": score, "_source": {**stored, **source}}
+
+
+def found(*hits: dict[str, Any], failed: int = 0) -> dict[str, Any]:
+    return {"timed_out": False, "_shards": {"total": 2, "failed": failed}, "hits": {"hits": list(hits)}}
+
+
+def both(nearest: Any, matching: Any) -> tuple[int, Any]:
+    return 200, {"took": 1, "responses": [{**reply, "status": 200} for reply in (nearest, matching)]}
+
+
+def test_a_vector_search_returns_passages_with_all_that_is_known_of_them() -> None:
+    search, http = client((200, found(hit("a", 1.5, page=2, heading="One > Two"), hit("b", 1.25))))
+    assert search.search("documents", "Why?", VECTOR, 4) == [
+        Passage(
+            text="Text a.", document_key="raw/a.txt", chunk_number=3, score=1.5, page=2, heading="One > Two"
+        ),
+        Passage(text="Text b.", document_key="raw/b.txt", chunk_number=3, score=1.25),
+    ]
+    method, path, body, timeout = http.sent[0]
+    assert (method, path, timeout) == ("POST", "/documents/_search", SEARCH_READ_TIMEOUT_SECONDS)
+    assert body["query"] == {"knn": {"embedding": {"vector": VECTOR, "k": 4}}}
+    assert body["size"] == 4
+    assert "embedding" not in body["_source"], "every hit would carry a vector that nobody reads"
+
+
+def test_the_caller_says_how_long_a_search_may_take() -> None:
+    search, http = client((200, found()), both(found(), found()))
+    search.search("documents", "Why?", VECTOR, 4, read_timeout_seconds=3)
+    search.search("documents", "Why?", VECTOR, 4, "hybrid", read_timeout_seconds=3)
+    assert [timeout for *_, timeout in http.sent] == [3, 3]
+
+
+def test_a_filter_narrows_the_search_for_neighbours_itself() -> None:
+    search, http = client((200, found()))
+    search.search("documents", "Why?", VECTOR, 4, "vector", KEYS)
+    knn = http.sent[0][2]["query"]["knn"]["embedding"]
+    either = {"should": [{"terms": {"document_key": ["raw/a.txt", "raw/b.txt"]}}], "minimum_should_match": 1}
+    assert knn["filter"] == {"bool": {"filter": [{"bool": either}]}}, (
+        "a condition outside would throw away neighbours that were found"
     )
 
 
-def bulk_reply(*items: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "errors": any(item["status"] >= 300 for item in items),
-        "items": [{"index": item} for item in items],
+def test_a_hybrid_search_asks_both_questions_in_one_request_under_the_same_filter() -> None:
+    search, http = client(both(found(), found()))
+    search.search("documents", "Why cats?", VECTOR, 4, "hybrid", BOTH)
+    assert len(http.sent) == 1
+    method, path, lines, _ = http.sent[0]
+    assert (method, path) == ("GET", "/documents/_msearch"), "the service lists this call with GET only"
+    first_header, nearest, second_header, matching = lines
+    assert first_header == second_header == {}
+    either = [
+        {"prefix": {"document_key": {"value": "raw/pdfs/"}}},
+        {"terms": {"document_key": ["raw/a.txt"]}},
+    ]
+    condition = [{"bool": {"should": either, "minimum_should_match": 1}}]
+    assert nearest["query"]["knn"]["embedding"]["filter"] == {"bool": {"filter": condition}}
+    assert matching["query"]["bool"] == {
+        "should": [
+            {"match": {"text": {"query": "Why cats?"}}},
+            {"match": {"heading": {"query": "Why cats?"}}},
+        ],
+        "minimum_should_match": 1,
+        "filter": condition,
     }
-
-
-def test_a_search_is_signed_for_aoss_and_returns_passages(server: Server, client: OpenSearchClient) -> None:
-    source = {"text": "Cats.", "document_key": "raw/a.txt", "chunk_number": 3}
-    server.replies = [(200, {"hits": {"hits": [{"_id": "1", "_score": 1.5, "_source": source}]}})]
-    found = client.search("documents", [0.5, 0.5], 4)
-    assert [(one.text, one.document_key, one.chunk_number, one.score) for one in found] == [
-        ("Cats.", "raw/a.txt", 3, 1.5)
-    ]
-    method, path, headers, body = server.received[0]
-    assert (method, path) == ("POST", "/documents/_search")
-    assert "/eu-central-1/aoss/aws4_request" in headers["authorization"]
-    assert "x-amz-content-sha256" in headers["authorization"], "the hash must be signed"
-    assert headers["x-amz-content-sha256"] == hashlib.sha256(body).hexdigest(), (
-        "the store refuses this with 403"
+    assert (
+        nearest["size"] == matching["size"] == nearest["query"]["knn"]["embedding"]["k"] == LEAST_CANDIDATES
     )
-    assert headers["x-amz-security-token"] == "token"
-    assert json.loads(body)["query"] == {"knn": {"embedding": {"vector": [0.5, 0.5], "k": 4}}}
 
 
-def test_own_ids_are_sent_where_given_and_left_out_where_not(
-    server: Server, client: OpenSearchClient
-) -> None:
-    server.replies = [
-        (200, bulk_reply({"_id": "x-0", "status": 201})),
-        (200, bulk_reply({"_id": "g", "status": 201})),
+def test_a_hybrid_search_makes_one_ranking_of_two() -> None:
+    nearest = found(hit("only-near", 1.9), hit("both", 1.8), hit("last", 1.7))
+    matching = found(hit("both", 12.0), hit("only-words", 9.0))
+    search, _ = client(both(nearest, matching))
+    passages = search.search("documents", "Why?", VECTOR, 3, "hybrid")
+    assert [one.document_key for one in passages] == [
+        "raw/both.txt",
+        "raw/only-near.txt",
+        "raw/only-words.txt",
     ]
-    assert client.bulk_index("documents", [a_chunk(0)], ["x-0"]) == ["x-0"]
-    assert client.bulk_index("documents", [a_chunk(0)], None) == ["g"]
-    actions = [json.loads(body.splitlines()[0]) for *_, body in server.received]
-    assert actions == [{"index": {"_id": "x-0"}}, {"index": {}}], "CLASSIC refuses a bulk request with ids"
-    assert server.received[0][2]["content-type"] == "application/x-ndjson"
-    assert json.loads(server.received[0][3].splitlines()[1])["document_key"] == "raw/a.txt"
+    assert passages[0].score == pytest.approx(1 / 62 + 1 / 61)
 
 
-def test_many_chunks_go_in_requests_of_a_hundred_and_keep_their_order(
-    server: Server, client: OpenSearchClient
-) -> None:
-    ids = [f"x-{number}" for number in range(101)]
-    server.replies = [
-        (200, bulk_reply(*({"_id": one, "status": 201} for one in ids[:100]))),
-        (200, bulk_reply({"_id": ids[100], "status": 201})),
+def test_a_hybrid_search_lives_with_words_that_nothing_matches() -> None:
+    search, _ = client(both(found(hit("a")), found()))
+    assert len(search.search("documents", "?!", VECTOR, 3, "hybrid")) == 1
+
+
+def test_more_passages_are_wanted_than_the_usual_candidates() -> None:
+    search, http = client(both(found(), found()))
+    search.search("documents", "Why?", VECTOR, 100, "hybrid")
+    assert http.sent[0][2][1]["size"] == 100
+
+
+def test_a_long_question_stays_below_the_clauses_that_a_query_may_have() -> None:
+    search, http = client(both(found(), found()))
+    search.search("documents", "猫" * 50_000, VECTOR, 3, "hybrid")
+    words = http.sent[0][2][3]["query"]["bool"]["should"][0]["match"]["text"]["query"]
+    assert 2 * len(words) == 2 * MATCHED_CHARACTERS < 1024, (
+        "each Chinese character is a clause, in two fields"
+    )
+
+
+def test_a_question_with_a_lone_surrogate_can_be_sent() -> None:
+    search, http = client(both(found(), found()))
+    search.search("documents", "a\ud800b", VECTOR, 3, "hybrid")
+    assert "\ud800" not in json.dumps(http.sent[0][2], ensure_ascii=False)
+
+
+@pytest.mark.parametrize("mode", ["vector", "hybrid"])
+def test_a_hit_with_broken_or_missing_fields_does_not_break_the_answer(mode: str) -> None:
+    broken = [
+        {"_id": "1", "_score": None, "_source": {"text": "a\ud800b", "page": True, "chunk_number": "x"}},
+        {"_id": "2", "_source": {"text": 7, "document_key": "raw/x"}},
+        {"_id": "3", "_score": 1.0},
+        {"_id": "4", "_score": 1.0, "_source": None},
     ]
-    assert client.bulk_index("documents", [a_chunk(number) for number in range(101)], ids) == ids
-
-
-def test_a_failed_item_of_a_bulk_request_is_an_error_without_document_text(
-    server: Server, client: OpenSearchClient
-) -> None:
-    error = {"type": "mapper_parsing_exception", "reason": "Preview of field's value: 'secret'"}
-    server.replies = [
-        (200, bulk_reply({"_id": "1", "status": 201}, {"_id": "2", "status": 400, "error": error}))
-    ]
-    with pytest.raises(SearchError) as caught:
-        client.bulk_index("documents", [a_chunk(0), a_chunk(1)], None)
-    assert "1 of 2 items" in str(caught.value)
-    assert "mapper_parsing_exception" in str(caught.value)
-    assert "secret" not in str(caught.value), "document text would reach the log"
-
-
-def test_throttled_items_are_worth_another_attempt(server: Server, client: OpenSearchClient) -> None:
-    server.replies = [(200, bulk_reply({"_id": "1", "status": 429, "error": {"type": "rejected"}}))]
-    with pytest.raises(ThrottledError):
-        client.bulk_index("documents", [a_chunk(0)], None)
-
-
-def test_deleting_what_is_gone_is_no_error(server: Server, client: OpenSearchClient) -> None:
-    server.replies = [(200, {"items": [{"delete": {"_id": "1", "status": 404}}]})]
-    client.bulk_delete("documents", ["1"])
-    client.bulk_delete("documents", [])
-    assert len(server.received) == 1, "an empty bulk request is answered with 400"
+    reply = (200, found(*broken)) if mode == "vector" else both(found(*broken), found())
+    search, _ = client(reply)
+    passages = search.search("documents", "Why?", VECTOR, 4, mode)
+    assert [one.text for one in passages] == ["a\ufffdb"], "a passage without text answers nothing"
+    assert (passages[0].document_key, passages[0].chunk_number, passages[0].page) == ("", 0, None)
 
 
 @pytest.mark.parametrize(
-    ("status", "expected"),
-    [(429, ThrottledError), (503, UnavailableError), (403, SearchError), (400, SearchError)],
+    ("status", "document", "expected"),
+    [
+        (400, WRONG_LENGTH, ConfigurationError),
+        (400, {"error": {"type": "parsing_exception", "reason": "secret"}}, SearchError),
+        (403, {}, SearchError),
+        (404, {"error": {"type": "index_not_found_exception", "reason": "secret"}}, SearchError),
+        (429, {"error": {"type": "rejected_execution_exception"}}, ThrottledError),
+        (503, {"error": {"type": "search_phase_execution_exception"}}, UnavailableError),
+    ],
 )
-def test_a_refused_search_raises_by_its_status(
-    server: Server, client: OpenSearchClient, status: int, expected: type[Exception]
+def test_a_refusal_means_the_same_in_both_modes(
+    status: int, document: dict[str, Any], expected: type[PipelineError]
 ) -> None:
-    server.replies = [(status, b"<html>no json</html>")]
-    with pytest.raises(expected):
-        client.search("documents", [0.5], 1)
+    part = {"responses": [{**found(), "status": 200}, {**document, "status": status}]}
+    for mode, reply in (("vector", (status, document)), ("hybrid", (200, part))):
+        search, _ = client(reply)
+        with pytest.raises(expected) as caught:
+            search.search("documents", "Why?", VECTOR, 4, mode)
+        assert "secret" not in str(caught.value), "the store can quote the question"
 
 
-def test_the_ids_of_a_document_are_found_by_its_key(server: Server, client: OpenSearchClient) -> None:
-    server.replies = [(200, {"hits": {"hits": [{"_id": "a"}, {"_id": "b"}]}})]
-    assert client.document_ids("documents", "raw/a.txt") == {"a", "b"}
-    assert json.loads(server.received[0][3])["query"] == {"term": {"document_key": "raw/a.txt"}}
+def test_a_vector_of_another_length_than_the_index_says_what_to_run() -> None:
+    search, _ = client((400, WRONG_LENGTH))
+    with pytest.raises(ConfigurationError) as caught:
+        search.search("documents", "Why?", VECTOR, 4)
+    assert "vectors of 2 numbers, but the index holds vectors of 8" in str(caught.value)
+    assert "python -m ops reindex" in str(caught.value)
 
 
-def test_a_missing_index_has_no_dimension_and_a_missing_alias_no_target(
-    server: Server, client: OpenSearchClient
-) -> None:
-    missing = {"error": {"type": "index_not_found_exception"}, "status": 404}
-    properties = {"embedding": {"type": "knn_vector", "dimension": 512}}
-    server.replies = [
-        (404, missing),
-        (200, {"documents-1": {"mappings": {"properties": properties}}}),
-        (404, {"error": "alias [documents] missing", "status": 404}),
-        (200, {"documents-1": {"aliases": {"documents": {}}}}),
-        (404, missing),
-    ]
-    assert client.index_dimension("documents-1") is None
-    assert client.index_dimension("documents-1") == 512
-    assert client.alias_targets("documents") == []
-    assert client.alias_targets("documents") == ["documents-1"]
-    with pytest.raises(SearchError):
-        client.alias_targets("documents")
+def test_a_missing_index_says_that_a_deployment_makes_it() -> None:
+    search, _ = client((404, {"error": {"type": "index_not_found_exception", "reason": "x"}}))
+    with pytest.raises(SearchError, match="Deploy the platform"):
+        search.search("documents", "Why?", VECTOR, 4)
 
 
-def test_without_credentials_nothing_is_sent(server: Server) -> None:
-    http = OpenSearchHttp(f"http://127.0.0.1:{server.server_port}", "eu-central-1", None)
-    with pytest.raises(ConfigurationError, match="credentials"):
-        OpenSearchClient(http).search("documents", [0.5], 1)
-    assert server.received == []
+@pytest.mark.parametrize("reply", [found(hit("a"), failed=1), {**found(hit("a")), "timed_out": True}])
+def test_a_part_of_the_index_is_no_answer(reply: dict[str, Any]) -> None:
+    for mode, answer in (("vector", (200, reply)), ("hybrid", both(found(), reply))):
+        search, _ = client(answer)
+        with pytest.raises(UnavailableError, match="only a part of the index"):
+            search.search("documents", "Why?", VECTOR, 4, mode)
 
 
-def test_a_collection_that_cannot_be_reached_is_unavailable() -> None:
-    http = OpenSearchHttp("http://127.0.0.1:1", "eu-central-1", Credentials("key", "secret"))
-    with pytest.raises(UnavailableError, match="could not be reached"):
-        OpenSearchClient(http).search("documents", [0.5], 1)
+@pytest.mark.parametrize("document", [{}, {"responses": [found()]}])
+def test_a_hybrid_reply_without_both_parts_is_no_answer(document: dict[str, Any]) -> None:
+    search, _ = client((200, document))
+    with pytest.raises(UnavailableError):
+        search.search("documents", "Why?", VECTOR, 4, "hybrid")
