@@ -1,65 +1,16 @@
 """The function that makes index and alias while a deployment runs, against a collection that is not ready yet."""
 
-import json
+from dataclasses import fields
 from typing import Any
 
 import pytest
 
 from rag.errors import SearchError, UnavailableError
-from tests.lambda_src.fakes import FakeTime
+from rag.search import IndexedChunk
+from tests.lambda_src.vector_index_fakes import FORBIDDEN, REQUEST, FakeCollection, FakeTime, run
 from vector_index.handler import handle
-from vector_index.index import PAUSE_SECONDS, VectorIndexError, index_definition
-
-REQUEST = {
-    "index": "documents-1",
-    "alias": "documents",
-    "dimension": 512,
-    "generation": "NEXTGEN",
-    "wait_seconds": 120,
-    "tf": {"action": "create", "prev_input": None},
-}
-FORBIDDEN = SearchError("Creating was refused with 403.", 403, "security_exception")
-
-
-class FakeCollection:
-    """Indexes and aliases in memory; raises the queued errors first."""
-
-    def __init__(self, *refusals: Exception) -> None:
-        self.refusals = list(refusals)
-        self.indexes: dict[str, dict[str, Any]] = {}
-        self.aliases: dict[str, list[str]] = {}
-        self.calls = 0
-
-    def _call(self) -> None:
-        self.calls += 1
-        if self.refusals:
-            raise self.refusals.pop(0) if len(self.refusals) > 1 else self.refusals[0]
-
-    def open(self) -> None:
-        self.refusals.clear()
-
-    def index_dimension(self, index: str) -> int | None:
-        self._call()
-        if index not in self.indexes:
-            return None
-        return self.indexes[index]["mappings"]["properties"]["embedding"]["dimension"]
-
-    def create_index(self, index: str, definition: dict[str, Any]) -> None:
-        self.indexes[index] = definition
-
-    def alias_targets(self, alias: str) -> list[str]:
-        return self.aliases.get(alias, [])
-
-    def add_alias(self, index: str, alias: str) -> None:
-        self.aliases.setdefault(alias, []).append(index)
-
-
-def run(collection: FakeCollection, time: FakeTime | None = None, **changes: Any) -> dict[str, Any]:
-    time = time or FakeTime(lambda_seconds=600)
-    fake: Any = collection
-    result = handle({**REQUEST, **changes}, time, lambda: fake, time.sleep, time.clock)
-    assert json.loads(json.dumps(result)) == result, "Pulumi reads the result as JSON"
-    return result
+from vector_index.index import index_definition
+from vector_index.waiting import PAUSE_SECONDS, VectorIndexError
 
 
 def test_a_new_collection_gets_index_and_alias() -> None:
@@ -130,6 +81,13 @@ def test_an_index_of_another_dimension_is_refused_with_the_way_out() -> None:
         run(collection, tf={"action": "update"})
     assert "exists with dimension 1024, but 512 was asked for" in str(error.value)
     assert "choose another index name" in str(error.value)
+    assert error.value.__cause__ is None, "the log would tell the same fault twice"
+
+
+def test_what_pulumi_asks_for_is_never_taken_for_a_command() -> None:
+    collection = FakeCollection()
+    assert run(collection, action="delete_index")["action"] == "create"
+    assert list(collection.indexes) == ["documents-1"]
 
 
 def test_an_update_repeats_nothing() -> None:
@@ -146,6 +104,51 @@ def test_an_alias_that_points_elsewhere_is_never_moved() -> None:
     assert result["did"] == ["created index documents-2"]
     assert result["alias_points_to"] == ["documents-1"]
     assert collection.aliases == {"documents": ["documents-1"]}, "readers would search an empty index"
+
+
+def test_a_deployment_twice_at_the_same_time_makes_one_index() -> None:
+    collection = FakeCollection()
+
+    class Racing(FakeCollection):
+        def index_fields(self, index: str) -> dict[str, Any] | None:
+            seen = collection.index_fields(index)
+            if seen is None:
+                run(collection)
+            return seen
+
+        def __getattribute__(self, name: str) -> Any:
+            return super().__getattribute__(name) if name == "index_fields" else getattr(collection, name)
+
+    result = run(Racing())
+    assert result["waited_for"] == ["the collection to know its new index"]
+    assert (list(collection.indexes), collection.aliases) == (["documents-1"], {"documents": ["documents-1"]})
+
+
+@pytest.mark.parametrize("call", ["create_index", "add_alias"])
+def test_a_deployment_that_was_cut_off_after_a_change_goes_on_from_there(call: str) -> None:
+    collection = FakeCollection()
+    collection.interruptions[call] = UnavailableError("503")
+    assert run(collection)["alias_points_to"] == ["documents-1"]
+    assert collection.aliases == {"documents": ["documents-1"]}
+
+
+def test_an_index_of_an_older_version_is_kept_and_its_missing_fields_are_named() -> None:
+    collection = FakeCollection()
+    run(collection)
+    for name in ("page", "revision"):
+        del collection.indexes["documents-1"]["mappings"]["properties"][name]
+    result = run(collection, tf={"action": "update"})
+    assert (result["did"], result["missing_fields"]) == ([], ["page", "revision"])
+    assert "lacks page, revision" in result["advice"]
+    assert "python -m ops reindex" in result["advice"]
+    assert "missing_fields" not in run(FakeCollection()), "nothing is missing from a new index"
+
+
+def test_an_index_that_was_made_by_writing_to_it_is_refused() -> None:
+    collection = FakeCollection()
+    collection.indexes["documents-1"] = {"mappings": {"properties": {"embedding": {"type": "float"}}}}
+    with pytest.raises(VectorIndexError, match="its field embedding holds no vectors"):
+        run(collection)
 
 
 def test_delete_keeps_everything_and_asks_nobody() -> None:
@@ -167,7 +170,10 @@ def test_classic_is_told_engine_and_method_and_nextgen_is_not() -> None:
     assert nextgen["document_key"] == {"type": "keyword"}, (
         "the chunks of a document could not be found by its key"
     )
-    assert set(nextgen) == {"embedding", "text", "document_key", "chunk_number", "model_id"}
+    assert set(nextgen) == {field.name for field in fields(IndexedChunk)}, (
+        "a field would get a type by chance"
+    )
+    assert set(nextgen) == set(classic)
 
 
 def test_every_fault_of_the_request_is_reported_at_once() -> None:
