@@ -2,129 +2,135 @@
 
 import gzip
 import json
-from collections.abc import Iterable
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
 
-from botocore.exceptions import ClientError
-
-from rag.aws_errors import typed_errors
-from rag.errors import PipelineError
+from ingestion.bucket import Bucket, StoredObject
+from ingestion.manifest import Manifest
 
 CHUNKS_PREFIX = "processed/chunks/"
 EMBEDDINGS_PREFIX = "processed/embeddings/"
-MAX_DOCUMENT_BYTES = 2 * 1024 * 1024
-ABSENT = {"NoSuchKey", "404", "NotFound"}
-CONFLICT = {"PreconditionFailed", "ConditionalRequestConflict", "412", "409"}
+REVISION = re.compile("[0-9a-f]{12}")
+PART_NAME = re.compile(r"([0-9a-f]{12})/(\d{5,})\.(jsonl\.gz|claim)")
+MARK_NAME = re.compile("[0-9a-f]{12}.mark")
+CHUNKS_NAME = re.compile(r"([0-9a-f]{12})\.jsonl\.gz")
+# A key of S3 has at most 1,024 bytes of UTF-8, and the longest name made here puts 54 around a document's key.
+# https://docs.aws.amazon.com/AmazonS3/latest/userguide/object-keys.html
+MAX_KEY_BYTES = 960
+ROWS_SUFFIX, CLAIM_SUFFIX = "jsonl.gz", "claim"
+
+Row = dict[str, Any]
 
 
-class ConflictError(PipelineError):
-    """Another invocation changed the same document meanwhile."""
+class Listed(NamedTuple):
+    """A document without its content."""
 
-    status_code = 503
-    code = "conflict"
-
-
-class DocumentError(PipelineError):
-    """The document itself cannot be indexed; trying again does not help."""
-
-    code = "document"
+    etag: str
+    size_bytes: int
 
 
-@dataclass(frozen=True, kw_only=True)
-class Manifest:
-    """What the index holds of one document. `version` is the ETag of the manifest object once written."""
+class PartObject(NamedTuple):
+    """An object of one part of a revision: its rows, or a run's claim on it."""
 
-    document_key: str
-    document_etag: str
-    sequencer: str
-    model_id: str
-    chunk_ids: tuple[str, ...]
-    version: str = ""
+    revision: str
+    part: int
+    is_claim: bool
+    key: str
 
 
 class DocumentStore:
-    """All access to the bucket. `s3` is a boto3 client."""
+    """All access to the documents and to what is kept of them."""
 
-    def __init__(self, s3: Any, bucket: str) -> None:
-        self._s3 = s3
-        self._bucket = bucket
+    def __init__(self, bucket: Bucket) -> None:
+        self.bucket = bucket
 
-    def read_document(self, key: str) -> tuple[bytes, str] | None:
+    def look_up(self, key: str) -> Listed | None:
+        """The document's ETag and size at this moment; None when it is not there."""
+        head = self.bucket.head(key)
+        return Listed(head["ETag"], head["ContentLength"]) if head else None
+
+    def read_document(self, key: str) -> StoredObject | None:
         """Content and ETag of the document; None when it is not there."""
-        reply = self._reply_or_none(self._s3.get_object, key)
-        if reply is None:
-            return None
-        if reply["ContentLength"] > MAX_DOCUMENT_BYTES:
-            size = reply["ContentLength"]
-            raise DocumentError(
-                f"{key} has {size} bytes, a text document may have at most {MAX_DOCUMENT_BYTES}."
-            )
-        with typed_errors(f"Reading {key}"):
-            return reply["Body"].read(), reply["ETag"]
-
-    def has_document(self, key: str) -> bool:
-        """Whether the document is there at this moment."""
-        return self._reply_or_none(self._s3.head_object, key) is not None
+        return self.bucket.read(key)
 
     def read_manifest(self, key: str) -> Manifest | None:
-        """The manifest of a document; None when the document is not indexed."""
-        reply = self._reply_or_none(self._s3.get_object, manifest_key(key))
-        if reply is None:
-            return None
-        with typed_errors(f"Reading the manifest of {key}"):
-            fields: dict[str, Any] = json.loads(reply["Body"].read())
-        chunk_ids: tuple[str, ...] = tuple(fields.pop("chunk_ids"))
-        return Manifest(**fields, chunk_ids=chunk_ids, version=reply["ETag"])
+        """The manifest of a document; None when nothing is kept of it."""
+        stored = self.bucket.read(manifest_key(key))
+        return Manifest.from_json(*stored) if stored else None
 
-    def write_manifest(self, manifest: Manifest, replaces: Manifest | None) -> None:
+    def write_manifest(self, manifest: Manifest, replaces: Manifest | None) -> Manifest:
         """Write the manifest if nobody else did since `replaces` was read; else raise `ConflictError`."""
-        fields = asdict(replace(manifest, version=""))
-        del fields["version"]
-        condition = {"IfMatch": replaces.version} if replaces else {"IfNoneMatch": "*"}
-        body = json.dumps(fields).encode()
-        self._conditional(
-            self._s3.put_object, Key=manifest_key(manifest.document_key), Body=body, **condition
-        )
+        key, content = manifest_key(manifest.document_key), manifest.to_json()
+        if replaces:
+            return replace(manifest, version=self.bucket.replace(key, content, replaces.version))
+        return replace(manifest, version=self.bucket.create(key, content))
 
     def delete_manifest(self, manifest: Manifest) -> None:
         """Delete the manifest if nobody else wrote it since it was read; else raise `ConflictError`."""
-        key = manifest_key(manifest.document_key)
-        self._conditional(self._s3.delete_object, Key=key, IfMatch=manifest.version)
+        self.bucket.delete_version(manifest_key(manifest.document_key), manifest.version)
 
-    def write_rows(self, key: str, chunks: Iterable[Any], embeddings: Iterable[Any]) -> None:
-        """Write both processed objects as gzip of JSON Lines; the same rows make the same bytes."""
-        for processed_key, rows in zip(row_keys(key), (chunks, embeddings), strict=True):
-            lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
-            with typed_errors(f"Writing {processed_key}"):
-                self._s3.put_object(
-                    Bucket=self._bucket, Key=processed_key, Body=gzip.compress(lines.encode(), mtime=0)
-                )
+    def write_chunks(self, key: str, revision: str, rows: Iterable[Row]) -> None:
+        """Write the chunks of a revision, all in one object."""
+        self.bucket.write(chunks_key(key, revision), pack(rows))
 
-    def delete_rows(self, key: str) -> None:
-        """Delete both processed objects of a document."""
-        for processed_key in row_keys(key):
-            with typed_errors(f"Deleting {processed_key}"):
-                self._s3.delete_object(Bucket=self._bucket, Key=processed_key)
+    def has_chunks(self, key: str, revision: str) -> bool:
+        """Whether the chunks of a revision have been written."""
+        return self.bucket.head(chunks_key(key, revision)) is not None
 
-    def _reply_or_none(self, call: Any, key: str) -> Any:
-        """A missing object is reported as such only to a role that may list the bucket; else it is a 403."""
-        with typed_errors(f"Reading {key}"):
-            try:
-                return call(Bucket=self._bucket, Key=key)
-            except ClientError as error:
-                if error.response["Error"]["Code"] in ABSENT:
-                    return None
-                raise
+    def read_chunks(self, key: str, revision: str) -> list[Row] | None:
+        """All chunks of a revision in order; None when they are not there."""
+        stored = self.bucket.read(chunks_key(key, revision))
+        return unpack(stored.content) if stored else None
 
-    def _conditional(self, call: Any, **arguments: Any) -> None:
-        with typed_errors(f"Changing {arguments['Key']}"):
-            try:
-                call(Bucket=self._bucket, **arguments)
-            except ClientError as error:
-                if error.response["Error"]["Code"] in CONFLICT | ABSENT:
-                    raise ConflictError(f"{arguments['Key']} was changed by another invocation.") from error
-                raise
+    def read_part(self, key: str, revision: str, part: int) -> list[Row] | None:
+        """The rows of a part in order; None when it has not been embedded."""
+        stored = self.bucket.read(part_key(key, revision, part))
+        return unpack(stored.content) if stored else None
+
+    def has_part(self, key: str, revision: str, part: int) -> bool:
+        """Whether a part has been embedded and indexed."""
+        return self.bucket.head(part_key(key, revision, part)) is not None
+
+    def done_parts(self, key: str, revision: str) -> set[int]:
+        """The parts of a revision that have been embedded and indexed."""
+        return {one.part for one in self._parts_of(key, revision) if not one.is_claim}
+
+    def part_objects(self, key: str) -> list[PartObject]:
+        """Rows and claims of all revisions."""
+        revisions = filter(REVISION.fullmatch, self.bucket.folders(f"{EMBEDDINGS_PREFIX}{key}/"))
+        return [one for revision in revisions for one in self._parts_of(key, revision)]
+
+    def chunks_revisions(self, key: str) -> list[str]:
+        """All revisions whose chunks are there."""
+        prefix = f"{CHUNKS_PREFIX}{key}/"
+        names = (CHUNKS_NAME.fullmatch(name[len(prefix) :]) for name in self.bucket.keys(prefix))
+        return [name[1] for name in names if name]
+
+    def mark_key(self, key: str, run: str) -> str:
+        """Where a run marks that it serves an event of the document."""
+        return f"{EMBEDDINGS_PREFIX}{key}/{run}.mark"
+
+    def marks(self, key: str) -> list[str]:
+        """The marks of all runs on the document, by their keys."""
+        prefix = f"{EMBEDDINGS_PREFIX}{key}/"
+        return [name for name in self.bucket.keys(prefix) if MARK_NAME.fullmatch(name[len(prefix) :])]
+
+    def _parts_of(self, key: str, revision: str) -> list[PartObject]:
+        prefix = f"{EMBEDDINGS_PREFIX}{key}/"
+        found = self.bucket.keys(f"{prefix}{revision}/")
+        names = [(PART_NAME.fullmatch(name[len(prefix) :]), name) for name in found]
+        return [
+            PartObject(match[1], int(match[2]), match[3] == CLAIM_SUFFIX, name)
+            for match, name in names
+            if match
+        ]
+
+
+def is_too_long(key: str) -> bool:
+    """Whether a key leaves no room for the names of what is kept of the document."""
+    return len(key.encode()) > MAX_KEY_BYTES
 
 
 def manifest_key(key: str) -> str:
@@ -132,6 +138,35 @@ def manifest_key(key: str) -> str:
     return f"{CHUNKS_PREFIX}{key}.manifest.json"
 
 
-def row_keys(key: str) -> tuple[str, str]:
-    """Where the chunks and the embeddings of the document `key` lie."""
-    return f"{CHUNKS_PREFIX}{key}.jsonl.gz", f"{EMBEDDINGS_PREFIX}{key}.jsonl.gz"
+def chunks_key(key: str, revision: str) -> str:
+    """Where the chunks of a revision lie."""
+    return f"{CHUNKS_PREFIX}{key}/{revision}.{ROWS_SUFFIX}"
+
+
+def part_key(key: str, revision: str, part: int) -> str:
+    """Where the embeddings of a part lie."""
+    return f"{EMBEDDINGS_PREFIX}{key}/{revision}/{part:05d}.{ROWS_SUFFIX}"
+
+
+def claim_key(key: str, revision: str, part: int) -> str:
+    """Where the claim of the run that works on a part lies."""
+    return f"{EMBEDDINGS_PREFIX}{key}/{revision}/{part:05d}.{CLAIM_SUFFIX}"
+
+
+def pack(rows: Iterable[Row]) -> bytes:
+    """Gzip of JSON Lines; the same rows make the same bytes."""
+    lines = "".join(json.dumps(row, separators=(",", ":")) + "\n" for row in rows)
+    return gzip.compress(lines.encode(), compresslevel=6, mtime=0)
+
+
+def unpack(content: bytes) -> list[Row]:
+    """The inverse of `pack`."""
+    return [json.loads(line) for line in gzip.decompress(content).splitlines()]
+
+
+def chunk_rows(chunks: Sequence[Any]) -> list[Row]:
+    """The rows of the chunks object from `rag.chunking.Chunk`s."""
+    return [
+        {"chunk_number": number, "text": chunk.text, "heading": chunk.heading, "page": chunk.page}
+        for number, chunk in enumerate(chunks)
+    ]

@@ -16,6 +16,8 @@ boto3.client = boto3.Session = boto3.resource = refuse
 sys.path[:0] = ["lambda_src"]
 for name in sys.argv[1:]:
     assert callable(importlib.import_module(name).lambda_handler)
+slow = {name.split(".")[0] for name in sys.modules} & {"pypdf", "trafilatura", "lxml", "arro3"}
+assert not slow, f"every start waits for {slow}, which only some documents need"
 outside = {name.split(".")[0] for name in sys.modules} & {"pulumi", "components", "rag_api", "requests", "moto"}
 sys.exit(f"the runtime does not bring {outside}" if outside else 0)
 """
