@@ -1,104 +1,136 @@
-"""The HTTP service: `POST /answer` and a health check. uvicorn calls `application` to make it."""
+"""The HTTP service. uvicorn calls `application` to make it."""
 
-import hmac
 import os
-import uuid
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager
 
-import anyio
-from fastapi import FastAPI, Request
-from fastapi.responses import JSONResponse
+from fastapi import FastAPI, Request, Response
+from starlette.exceptions import HTTPException
 
-from rag.deadline import Deadline
-from rag.errors import PipelineError, QuestionTooLongError, UpstreamTimeoutError
-from rag.log import failure_fields, log_event
-from rag.pipeline import Result, Services, answer_question
-from rag.question import MAX_REQUEST_BYTES, question_from_json
-from rag.response import answer_body, answer_fields, error_body
-from rag_api.openai_answer import OpenAIAnswerer
+from rag.errors import PipelineError
+from rag.openai_answer import OpenAIAnswerer
+from rag.response import error_body
+from rag.services import Services
+from rag_api.api import Api, Form
+from rag_api.chat import MODEL, read_chat
+from rag_api.completions import completion_error, model_list
+from rag_api.errors import HTTP_ERRORS, ShuttingDownError
+from rag_api.events import HEARTBEAT_SECONDS
+from rag_api.lifecycle import Lifecycle
+from rag_api.query import read_query, read_streamed_query
+from rag_api.readiness import Readiness
 from rag_api.settings import ApiSettings
 
-
-class UnauthorizedError(PipelineError):
-    """The request carries no bearer token, or another one than ours."""
-
-    status_code = 401
-    code = "unauthorized"
-    sentence = "Send the header Authorization: Bearer <token> with the token of this service."
+QUERY = Form(route="/v1/query", read=read_query, error_body=error_body)
+QUERY_STREAM = Form(route="/v1/query/stream", read=read_streamed_query, error_body=error_body)
+CHAT = Form(route="/v1/chat/completions", read=read_chat, error_body=completion_error)
 
 
 def application() -> FastAPI:
     """The service as its environment describes it."""
     settings = ApiSettings.from_environment(os.environ)
-    answerer = OpenAIAnswerer(settings.openai) if settings.openai else None
-    return create_app(settings, Services.from_settings(settings.pipeline, answerer))
+    answerer = None
+    if settings.openai:
+        pipeline = settings.pipeline
+        answerer = OpenAIAnswerer(settings.openai, pipeline.answer_max_tokens, pipeline.answer_temperature)
+    services = Services.from_settings(settings.pipeline, answerer)
+    # A client takes long to make: this is done before the first question, and before the port is open.
+    services.bedrock_client(settings.pipeline.bedrock_read_timeout_seconds)
+    return create_app(settings, services)
 
 
-def create_app(settings: ApiSettings, services: Services) -> FastAPI:
-    """The service with the given outside world. It shows no pages about itself: it may stand in the open."""
-    app = FastAPI(title="rag-service", openapi_url=None, docs_url=None, redoc_url=None)
+def create_app(
+    settings: ApiSettings, services: Services, heartbeat_seconds: float = HEARTBEAT_SECONDS
+) -> FastAPI:
+    """The service with the given outside world. It shows no pages about itself: it may stand in the open.
 
+    Metrics go to the log in CloudWatch's embedded metric format, which the tasks' log driver carries: there is no
+    `/metrics`, since nothing would scrape it.
+    """
+    lifecycle = Lifecycle()
+    api = Api(settings, services, lifecycle, heartbeat_seconds)
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncGenerator[None]:
+        async with lifecycle.run():
+            yield
+        api.workers.close()
+
+    app = FastAPI(
+        lifespan=lifespan,
+        openapi_url=None,
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+        # Its log of failures would hold the requests' texts.
+        telemetry={"tracing": False, "metrics": False, "logs": False, "operation_spans": False},
+    )
+    _add_questions(app, api)
+    _add_checks(app, api, Readiness(lambda: services.search.count(settings.pipeline.index_alias)), lifecycle)
+    app.add_exception_handler(HTTPException, _unrouted(api))
+    return app
+
+
+def _add_questions(app: FastAPI, api: Api) -> None:
+    @app.post("/v1/query")
+    async def query(request: Request) -> Response:
+        """`{"query": ...}` in; answer, sources, usage and request id out."""
+        return await api.ask(request, QUERY)
+
+    @app.post("/v1/query/stream")
+    async def query_stream(request: Request) -> Response:
+        """The same as server-sent events, while the answer is made."""
+        return await api.ask(request, QUERY_STREAM)
+
+    @app.post("/v1/chat/completions")
+    async def chat_completions(request: Request) -> Response:
+        """OpenAI's form, plain and streamed, for chat front ends and SDKs."""
+        return await api.ask(request, CHAT)
+
+
+def _add_checks(app: FastAPI, api: Api, readiness: Readiness, lifecycle: Lifecycle) -> None:
     @app.get("/healthz")
     async def healthz() -> dict[str, str]:
         """Says that the process is alive and asks nobody else: a failing dependency must kill no task."""
         return {"status": "ok"}
 
-    @app.post("/answer")
-    async def answer(request: Request) -> JSONResponse:
-        """`{"question": ...}` in; answer, sources and request id out, or an error with code and sentence."""
-        request_id = uuid.uuid4().hex
+    @app.get("/readyz")
+    async def readyz(request: Request) -> Response:
+        """200 when the vector store replies and the server is not about to stop, else 503. For people and scripts.
+
+        It wants the token: a question to a vector store that sleeps wakes it up, which costs.
+        """
+        exchange = api.exchange(request, "/readyz", error_body)
         try:
-            require_token(request.headers.get("authorization", ""), settings.bearer_token)
-            question = question_from_json(await limited_body(request))
-            result = await within_deadline(question, settings, services)
-        except Exception as error:
-            return _failure(error, request_id)
-        log_event("answered", request_id=request_id, **answer_fields(result, question))
-        return JSONResponse(answer_body(result, request_id))
+            api.require_caller(request)
+        except PipelineError as error:
+            return exchange.failure(error)
+        if lifecycle.is_stopping:
+            return exchange.failure(ShuttingDownError("The server was told to stop."))
+        is_ready = await readiness.is_ready()
+        body = {"status": "ready" if is_ready else "unready", "vector_store": is_ready}
+        return exchange.reply(body, 200 if is_ready else 503)
 
-    return app
-
-
-def require_token(header: str, token: str) -> None:
-    """Raise `UnauthorizedError` unless the header carries the token; an empty token lets everybody in.
-
-    The comparison takes the same time wherever the two differ.
-    """
-    if token and not hmac.compare_digest(header.encode(), f"Bearer {token}".encode()):
-        raise UnauthorizedError("The bearer token is missing or wrong.")
-
-
-async def limited_body(request: Request) -> bytes:
-    """The body, read no further than the limit; raises `QuestionTooLongError` beyond it."""
-    body = bytearray()
-    async for part in request.stream():
-        body += part
-        if len(body) > MAX_REQUEST_BYTES:
-            raise QuestionTooLongError(f"The request may have at most {MAX_REQUEST_BYTES} bytes.")
-    return bytes(body)
+    @app.get("/v1/models")
+    async def models(request: Request) -> Response:
+        """The one model of the service, which chat front ends ask for before they show it."""
+        exchange = api.exchange(request, "/v1/models", completion_error)
+        try:
+            api.require_caller(request)
+        except PipelineError as error:
+            return exchange.failure(error)
+        return exchange.reply(model_list(MODEL))
 
 
-async def within_deadline(question: str, settings: ApiSettings, services: Services) -> Result:
-    """The pipeline's result, or `UpstreamTimeoutError` when the request's time is over.
+def _unrouted(api: Api) -> Callable[[Request, Exception], Awaitable[Response]]:
+    """Errors that FastAPI itself raises, such as a path that does not exist, in the form of ours."""
 
-    The pipeline runs in a thread and gives up by the same deadline; the caller never waits longer.
-    """
-    run: Callable[[], Result] = _pipeline_run(question, services, settings.request_timeout_seconds)
-    try:
-        with anyio.fail_after(settings.request_timeout_seconds):
-            return await anyio.to_thread.run_sync(run, abandon_on_cancel=True)
-    except TimeoutError:
-        raise UpstreamTimeoutError(f"No answer within {settings.request_timeout_seconds} seconds.") from None
+    async def handle(request: Request, error: Exception) -> Response:
+        status = error.status_code if isinstance(error, HTTPException) else 500
+        exchange = api.exchange(request, "", error_body)
+        response = exchange.failure(HTTP_ERRORS.get(status, PipelineError)())
+        for name, value in (getattr(error, "headers", None) or {}).items():
+            response.headers[name] = value
+        return response
 
-
-def _pipeline_run(question: str, services: Services, seconds: float) -> Callable[[], Result]:
-    deadline = Deadline.after(seconds)
-    return lambda: answer_question(question, services, deadline)
-
-
-def _failure(error: Exception, request_id: str) -> JSONResponse:
-    status, body = error_body(error, request_id)
-    level = "ERROR" if status >= 500 else "WARNING"
-    log_event("failed", level=level, request_id=request_id, status=status, **failure_fields(error))
-    headers = {"www-authenticate": "Bearer"} if status == 401 else None
-    return JSONResponse(body, status_code=status, headers=headers)
+    return handle

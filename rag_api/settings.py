@@ -5,26 +5,22 @@ from dataclasses import dataclass, field
 from typing import Self
 
 from rag.environment import Environment
+from rag.openai_answer import OpenAISettings
 from rag.settings import PipelineSettings
 
 OPENAI_BASE_URL = "https://api.openai.com/v1"
 
 
 @dataclass(frozen=True, kw_only=True)
-class OpenAISettings:
-    """An OpenAI-compatible service. An empty `api_key` sends none, as a server of our own may need none."""
-
-    base_url: str
-    model: str
-    api_key: str = field(repr=False)
-
-
-@dataclass(frozen=True, kw_only=True)
 class ApiSettings:
-    """`bearer_token` is empty when the network alone protects the service; `openai` is None for Bedrock."""
+    """`bearer_token` is empty when the network alone protects the service; `openai` is None for Bedrock.
+
+    `maximum_concurrency` counts questions that are answered at one time, each in a thread of its own.
+    """
 
     pipeline: PipelineSettings
     request_timeout_seconds: int
+    maximum_concurrency: int
     openai: OpenAISettings | None
     bearer_token: str = field(default="", repr=False)
 
@@ -36,6 +32,7 @@ class ApiSettings:
         settings = cls(
             pipeline=PipelineSettings.read(environment),
             request_timeout_seconds=environment.integer("REQUEST_TIMEOUT_SECONDS", 1, 4000),
+            maximum_concurrency=environment.integer("MAXIMUM_CONCURRENCY", 1, 1000),
             openai=_openai_settings(environment) if provider == "openai" else None,
             # A blank token must not open the API: where one is given, it counts.
             bearer_token=environment.text("BEARER_TOKEN") if "BEARER_TOKEN" in environ else "",

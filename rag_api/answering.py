@@ -1,0 +1,41 @@
+"""A whole answer: the pipeline in a thread, given up when its time is over or its client has gone."""
+
+import asyncio
+import threading
+
+from fastapi import Request
+
+from rag.errors import CallerGoneError, DeadlineError
+from rag.pipeline import Services, answer_question
+from rag.question import Question
+from rag.results import Result
+from rag_api.exchange import Exchange
+from rag_api.requests import disconnected
+from rag_api.workers import Workers
+
+
+async def answer(
+    request: Request, exchange: Exchange, question: Question, services: Services, workers: Workers
+) -> Result:
+    """The pipeline's result. Raises a `PipelineError`, `BusyError` at once when no place is free.
+
+    A client that leaves keeps the stage that runs, since it cannot be broken off, but no further one is begun.
+    """
+    nobody_waits = threading.Event()
+    with workers.place() as place:
+        job = place.run(lambda: answer_question(question, services, exchange.deadline, nobody_waits.is_set))
+        client_left = asyncio.ensure_future(disconnected(request))
+        try:
+            await asyncio.wait(
+                (job, client_left),
+                timeout=exchange.remaining_seconds(),
+                return_when=asyncio.FIRST_COMPLETED,
+            )
+        finally:
+            nobody_waits.set()
+            client_left.cancel()
+        if job.done():
+            return job.result()
+        if client_left.done():
+            raise CallerGoneError("The client left before it had the answer.")
+        raise DeadlineError(f"No answer within {exchange.seconds} seconds.")
