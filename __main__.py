@@ -74,18 +74,21 @@ if config.vector_store:
         account=account, network=network, asleep=asleep, protect=protect, log_retention_days=log_days,
     ), on)
     pulumi.export("vector_endpoint", vector_store.collection_endpoint)
+    pulumi.export("vector_alias", vector_store.index_alias)
+    pulumi.export("vector_index_function", vector_store.index_function_name)
 
 if config.vector_store and config.ingestion:
     ingestion = Ingestion("ingestion", IngestionArgs(
-        config=config.ingestion, answers=config.answers, account=account, data_lake=data_lake,
-        vector_store=vector_store, vector_generation=config.vector_store.generation, network=network,
-        paused=asleep, log_retention_days=log_days,
+        config=config.ingestion, answers=config.answers, account=account, data_lake=data_lake, vector_store=vector_store,
+        vector_generation=config.vector_store.generation, network=network, paused=asleep, log_retention_days=log_days,
     ), on)
     data_lake.grant_read(ingestion.role, lake.RAW, lake.PROCESSED)
     data_lake.grant_write(ingestion.role, lake.PROCESSED)
     models.grant_embed(ingestion.role)
     vector_store.grant_index(ingestion.role)
+    pulumi.export("ingestion_queue", ingestion.queue_url)
     pulumi.export("ingestion_dead_letters", ingestion.dead_letter_queue_url)
+    pulumi.export("ingestion_function", ingestion.function_name)
 
 if config.vector_store and config.orchestrator:
     orchestrator = Orchestrator("orchestrator", OrchestratorArgs(

@@ -37,7 +37,12 @@ PROVIDERS = (
 )  # fmt: skip
 
 # The embedding models that the pipeline in lambda_src/rag can call, and the lengths of vector they make.
-EMBEDDING_DIMENSIONS: dict[str, tuple[int, ...]] = {"amazon.titan-embed-text-v2:0": (256, 512, 1024)}
+# Titan has no profile; Cohere's has us, eu and global ones.
+# https://docs.aws.amazon.com/bedrock/latest/userguide/model-card-cohere-embed-v4.html
+EMBEDDING_DIMENSIONS: dict[str, tuple[int, ...]] = {
+    "amazon.titan-embed-text-v2:0": (256, 512, 1024),
+    "cohere.embed-v4:0": (256, 512, 1024, 1536),
+}
 
 
 def profile_of(model_id: str) -> str | None:

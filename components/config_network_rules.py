@@ -12,6 +12,8 @@ from components.settings import Fault, fault
 BALANCER_ZONES = 2
 # What the functions of this platform call besides S3, which has a gateway endpoint, and the collection, which has its own.
 FUNCTION_ENDPOINTS = ("bedrock-runtime",)
+# Ingestion sends the parts of large documents to its queue.
+INGESTION_ENDPOINTS = (*FUNCTION_ENDPOINTS, "sqs")
 
 
 def network_rules(sections: Sections) -> Iterator[Fault]:
@@ -116,7 +118,8 @@ def _without_nat_rules(sections: Sections) -> Iterator[Fault]:
     existing = bool(sections.network.existing_vpc_id)
     remedy = "add private subnets to existingSubnets" if existing else "set natGateways to single"
     functions = sections.orchestrator.enabled or sections.ingestion.enabled
-    missing = [name for name in FUNCTION_ENDPOINTS if name not in sections.network.interface_endpoints]
+    called = INGESTION_ENDPOINTS if sections.ingestion.enabled else FUNCTION_ENDPOINTS
+    missing = [name for name in called if name not in sections.network.interface_endpoints]
     if sections.vector_store.enabled and sections.vector_store.private_endpoint and functions and missing:
         yield fault("vectorPrivateEndpoint", True, f"puts the functions into a network without NAT, from where they cannot reach {', '.join(missing)}",
                     f"add {', '.join(missing)} to interfaceEndpoints, or {remedy}",

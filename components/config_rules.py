@@ -9,6 +9,7 @@ from components.config_sections import AnswersConfig, Sections
 from components.config_values import LONGEST_FUNCTION_SECONDS, LONGEST_RAG_REQUEST_SECONDS
 from components.fargate import described_sizes, memory_sizes_mib
 from components.lifecycle import lifecycle_faults
+from components.pacing import least_share, share_of_a_run
 from components.settings import Fault, fault
 from components.timeouts import request_seconds
 
@@ -85,9 +86,33 @@ def model_rules(sections: Sections) -> Iterator[Fault]:
 
 
 def _embedding_rules(answers: AnswersConfig) -> Iterator[Fault]:
-    if base_model_id(answers.embedding_model) not in EMBEDDING_DIMENSIONS:
+    workloads = ("ragService", "orchestrator", "ingestion")
+    sizes = EMBEDDING_DIMENSIONS.get(base_model_id(answers.embedding_model))
+    if sizes is None:
         yield fault("embeddingModel", answers.embedding_model, "is not a model whose dimensions are known",
-                    f"use {' or '.join(EMBEDDING_DIMENSIONS)}", "ragService", "orchestrator", "ingestion")  # fmt: skip
+                    f"use {' or '.join(EMBEDDING_DIMENSIONS)}", *workloads)  # fmt: skip
+    elif answers.embedding_dimensions not in sizes:
+        yield fault("embeddingDimensions", answers.embedding_dimensions,
+                    f"is not a length that {answers.embedding_model} makes ({', '.join(map(str, sizes))})",
+                    f"use {max(sizes)}, or another embeddingModel", "embeddingModel", *workloads)  # fmt: skip
+
+
+def ingestion_rules(sections: Sections) -> Iterator[Fault]:
+    """How documents are cut, and whether every run of the function has tokens enough to embed a chunk."""
+    config = sections.ingestion
+    if not config.enabled:
+        return
+    if 2 * config.chunk_overlap_tokens >= config.chunk_tokens:
+        yield fault("chunkOverlapTokens", config.chunk_overlap_tokens,
+                    f"must be below half of chunkTokens ({config.chunk_tokens}), or most of each chunk is said before",
+                    f"use at most {(config.chunk_tokens - 1) // 2}, or raise chunkTokens",
+                    "chunkTokens", "ingestion")  # fmt: skip
+    runs, share, needed = config.maximum_concurrency, share_of_a_run(config), least_share(config)
+    if share < needed:
+        yield fault("ingestionTokensPerMinute", config.tokens_per_minute,
+                    f"leaves each of {runs} runs at once {share} tokens a minute, and one needs {needed} to embed a chunk in its time",
+                    f"use at least {runs * needed}, lower ingestionMaximumConcurrency or chunkTokens, or raise ingestionTimeoutSeconds",
+                    "ingestionMaximumConcurrency", "chunkTokens", "ingestionTimeoutSeconds", "ingestion")  # fmt: skip
 
 
 def rag_task_rules(sections: Sections) -> Iterator[Fault]:
@@ -176,5 +201,5 @@ def _rung(upper: str, upper_seconds: int, lower: str, lower_seconds: int, worklo
 
 RULES: tuple[Rule, ...] = (
     account_rules, workload_rules, network_rules, lake_rules, fleet_rules, training_rules, vector_store_rules,
-    model_rules, rag_task_rules, exposure_rules, provider_rules, timeout_rules,
+    model_rules, ingestion_rules, rag_task_rules, exposure_rules, provider_rules, timeout_rules,
 )  # fmt: skip

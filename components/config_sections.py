@@ -38,6 +38,7 @@ from components.config_values import (
     STORAGE_CLASSES,
     SUBNET_ID,
     TAGS,
+    TEMPERATURE,
     VPC_ID,
     ZONE,
 )
@@ -238,9 +239,13 @@ class AnswersConfig:
     """Models, retrieval, and the time each step may take; shared by the orchestrator and the RAG service."""
 
     embedding_model: str = setting("embeddingModel", "amazon.titan-embed-text-v2:0", MODEL_ID)
-    embedding_dimensions: int = setting("embeddingDimensions", 512, one_of(256, 512, 1024))
+    embedding_dimensions: int = setting("embeddingDimensions", 512, one_of(256, 512, 1024, 1536))
     answer_model: str = setting("answerModel", "global.anthropic.claude-haiku-4-5-20251001-v1:0", MODEL_ID)
+    answer_maximum_tokens: int = setting("answerMaxTokens", 1024, between(50, 64_000, "tokens"))
+    answer_temperature: str = setting("answerTemperature", "", optional(TEMPERATURE))
+    search_mode: str = setting("searchMode", "hybrid", one_of("vector", "hybrid"))
     retrieval_count: int = setting("retrievalCount", 5, between(1, 50, "passages"))
+    context_tokens: int = setting("contextTokens", 6000, between(100, 200_000, "tokens"))
     bedrock_read_timeout_seconds: int = setting("bedrockReadTimeoutSeconds", 20, between(1, 600, "seconds"))
     bedrock_maximum_attempts: int = setting("bedrockMaximumAttempts", 2, between(1, 10))
     client_timeout_seconds: int = setting("clientTimeoutSeconds", 180, between(2, 7200, "seconds"))
@@ -259,6 +264,7 @@ class RagServiceConfig:
     desired_tasks: int = setting("ragDesiredTasks", 1, between(1, 1000, "tasks"))
     cpu_target_percent: int = setting("ragCpuTargetPercent", 70, between(10, 95, "percent"))
     requests_per_target: int = setting("ragRequestsPerTarget", 100, between(1, 100_000, "requests a minute"))
+    maximum_concurrency: int = setting("ragMaximumConcurrency", 64, between(1, 1000, "requests"))
     fargate_spot_percent: int = setting("ragFargateSpotPercent", 0, between(0, 100, "percent"))
     exposure: str = setting("exposure", "internal", one_of("internal", "public"))
     certificate_arn: str = setting("certificateArn", "", optional(CERTIFICATE_ARN))
@@ -297,6 +303,11 @@ class IngestionConfig:
     # An SQS event source takes 2 to 1,000. https://docs.aws.amazon.com/lambda/latest/api/API_ScalingConfig.html
     maximum_concurrency: int = setting("ingestionMaximumConcurrency", 2, between(2, 1000))
     maximum_receives: int = setting("ingestionMaximumReceives", 5, between(1, 1000))
+    tokens_per_minute: int = setting(
+        "ingestionTokensPerMinute", 150_000, between(1000, 100_000_000, "tokens")
+    )
+    chunk_tokens: int = setting("chunkTokens", 400, between(50, 2000, "tokens"))
+    chunk_overlap_tokens: int = setting("chunkOverlapTokens", 50, between(0, 999, "tokens"))
 
 
 @dataclass(frozen=True, kw_only=True)

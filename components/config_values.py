@@ -55,6 +55,7 @@ PRICE = matching(r"(?!0+(\.0+)?$)\d{1,4}(\.\d{1,6})?", "a price per hour above z
 ADDRESS = matching(
     r"https?://[A-Za-z0-9.-]+(:\d{1,5})?(/[\w./-]*)?", "an http or https address such as https://host/v1"
 )
+TEMPERATURE = matching(r"0(\.\d{1,3})?|1(\.0{1,3})?", "a number from 0 to 1 with a point, such as 0.2")
 MODEL_NAME = matching(r"[\w./:-]{0,128}", "a model name without spaces, of up to 128 characters")
 EMAIL = matching(r"[\w.!#$%&'*+/=?^`{|}~-]+@[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)+", "an e-mail address")
 

@@ -1,4 +1,4 @@
-"""A Lambda function made of one package of `lambda_src/` and the pipeline in `lambda_src/rag`, without build step."""
+"""A Lambda function made of one package of `lambda_src/`, the pipeline in `lambda_src/rag` and locked libraries."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,10 +7,12 @@ import pulumi
 import pulumi_aws as aws
 
 from components.iam import allow, document, trust_policy
+from components.library_bundle import library_folder
 from components.network import Network
-from components.source_bundle import source_files
+from components.source_bundle import SOURCE_FOLDER, source_files
 
 SHARED_PACKAGE = "rag"
+REQUIREMENTS = "requirements.txt"
 HTTPS_PORT = 443
 LOG_ACTIONS = ("logs:CreateLogStream", "logs:PutLogEvents")
 # The interfaces of a function in a VPC have no names before they exist, so AWS's own policy allows their five actions
@@ -135,6 +137,17 @@ class PackagedFunction(pulumi.ComponentResource):
 
 
 def archive(package: str) -> pulumi.AssetArchive:
-    """The function's code. The engine sorts the files and sets one date, so only their content counts."""
+    """The function's code, and the libraries that its requirements.txt locks.
+
+    The engine sorts the files and sets one date, so only their content counts.
+    """
     files = source_files([package, SHARED_PACKAGE])
-    return pulumi.AssetArchive({path: pulumi.FileAsset(str(file)) for path, file in files.items()})
+    content: dict[str, pulumi.Asset | pulumi.Archive] = {
+        path: pulumi.FileAsset(str(file)) for path, file in files.items()
+    }
+    requirements = SOURCE_FOLDER / package / REQUIREMENTS
+    if requirements.is_file():
+        for entry in sorted(library_folder(requirements).iterdir()):
+            kind = pulumi.FileArchive if entry.is_dir() else pulumi.FileAsset
+            content[entry.name] = kind(str(entry))
+    return pulumi.AssetArchive(content)

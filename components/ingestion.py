@@ -12,6 +12,7 @@ from components.data_lake import RAW, DataLake
 from components.function import PackagedFunction, PackagedFunctionArgs
 from components.iam import allow, grant
 from components.network import Network
+from components.pacing import share_of_a_run
 from components.pipeline_environment import pipeline_environment
 from components.queues import attach_queue_policy, private_queue
 from components.vector_store import VectorStore
@@ -20,6 +21,9 @@ from components.vector_store import VectorStore
 # https://docs.aws.amazon.com/AmazonS3/latest/userguide/notification-how-to-event-types-and-destinations.html
 EVENTS = ("s3:ObjectCreated:*", "s3:ObjectRemoved:*", "s3:LifecycleExpiration:*")
 RECEIVE_ACTIONS = ("sqs:DeleteMessage", "sqs:GetQueueAttributes", "sqs:ReceiveMessage")
+# The parts of a large document come back through the same queue, and a document that no try can mend goes to the dead
+# letters at once. A part sends nothing, so no message starts an endless round.
+SEND_ACTIONS = ("sqs:SendMessage",)
 # AWS's advice, so that a batch in work is never handed out again.
 # https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-configure.html
 VISIBILITY_TIMEOUTS = 6
@@ -58,8 +62,8 @@ class Ingestion(pulumi.ComponentResource):
         attach_queue_policy(self, dead_letters)
         queue = self._queue(args.config, dead_letters)
         self._notify(args, queue)
-        function = self._function(args)
-        self._consume(args, queue, function)
+        function = self._function(args, queue, dead_letters)
+        self._consume(args, queue, dead_letters, function)
         self.role = function.role
         self.queue_url = queue.url
         self.dead_letter_queue_url = dead_letters.url
@@ -96,7 +100,9 @@ class Ingestion(pulumi.ComponentResource):
             opts=pulumi.ResourceOptions(parent=self, depends_on=[policy]),
         )
 
-    def _function(self, args: IngestionArgs) -> PackagedFunction:
+    def _function(
+        self, args: IngestionArgs, queue: aws.sqs.Queue, dead_letters: aws.sqs.Queue
+    ) -> PackagedFunction:
         return PackagedFunction(
             f"{self.pulumi_resource_name}-index",
             PackagedFunctionArgs(
@@ -105,6 +111,12 @@ class Ingestion(pulumi.ComponentResource):
                     **pipeline_environment(args.answers, args.vector_store),
                     "DATA_LAKE_BUCKET": args.data_lake.bucket_name,
                     "COLLECTION_GENERATION": args.vector_generation,
+                    "CHUNK_TOKENS": str(args.config.chunk_tokens),
+                    "CHUNK_OVERLAP_TOKENS": str(args.config.chunk_overlap_tokens),
+                    "EMBEDDING_TOKENS_PER_MINUTE": str(share_of_a_run(args.config)),
+                    "QUEUE_URL": queue.url,
+                    "DEAD_LETTER_QUEUE_URL": dead_letters.url,
+                    "MAXIMUM_RECEIVES": str(args.config.maximum_receives),
                 },
                 timeout_seconds=args.config.timeout_seconds,
                 memory_mib=args.config.memory_mib,
@@ -115,8 +127,15 @@ class Ingestion(pulumi.ComponentResource):
             opts=pulumi.ResourceOptions(parent=self),
         )
 
-    def _consume(self, args: IngestionArgs, queue: aws.sqs.Queue, function: PackagedFunction) -> None:
-        permission = grant(self, "receive", function.role, [allow(RECEIVE_ACTIONS, [queue.arn])])
+    def _consume(
+        self,
+        args: IngestionArgs,
+        queue: aws.sqs.Queue,
+        dead_letters: aws.sqs.Queue,
+        function: PackagedFunction,
+    ) -> None:
+        receive = grant(self, "receive", function.role, [allow(RECEIVE_ACTIONS, [queue.arn])])
+        send = grant(self, "send", function.role, [allow(SEND_ACTIONS, [queue.arn, dead_letters.arn])])
         aws.lambda_.EventSourceMapping(
             f"{self.pulumi_resource_name}-source",
             event_source_arn=queue.arn,
@@ -125,8 +144,8 @@ class Ingestion(pulumi.ComponentResource):
             function_response_types=["ReportBatchItemFailures"],
             scaling_config={"maximum_concurrency": args.config.maximum_concurrency},
             enabled=not args.paused,
-            # Lambda refuses a queue that the function's role may not read.
-            opts=pulumi.ResourceOptions(parent=self, depends_on=[permission]),
+            # Lambda refuses a queue that the function's role may not read, and a first document may need to be parted.
+            opts=pulumi.ResourceOptions(parent=self, depends_on=[receive, send]),
         )
 
 

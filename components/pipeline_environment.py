@@ -11,6 +11,8 @@ def pipeline_environment(answers: AnswersConfig, vector_store: VectorStore) -> d
 
     https://docs.aws.amazon.com/lambda/latest/dg/configuration-envvars.html
     """
+    # Not set where the model chooses itself: newer models refuse the parameter.
+    temperature = {"ANSWER_TEMPERATURE": answers.answer_temperature} if answers.answer_temperature else {}
     return {
         "OPENSEARCH_ENDPOINT": vector_store.collection_endpoint,
         "INDEX_ALIAS": vector_store.index_alias,
@@ -19,5 +21,9 @@ def pipeline_environment(answers: AnswersConfig, vector_store: VectorStore) -> d
         "ANSWER_MODEL_ID": answers.answer_model,
         "BEDROCK_READ_TIMEOUT_SECONDS": str(answers.bedrock_read_timeout_seconds),
         "BEDROCK_MAX_ATTEMPTS": str(answers.bedrock_maximum_attempts),
+        "ANSWER_MAX_TOKENS": str(answers.answer_maximum_tokens),
+        **temperature,
+        "SEARCH_MODE": answers.search_mode,
         "RETRIEVAL_COUNT": str(answers.retrieval_count),
+        "CONTEXT_TOKENS": str(answers.context_tokens),
     }

@@ -11,6 +11,9 @@ from components.iam import Statement, document
 # The longest that SQS keeps a message.
 # https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_SetQueueAttributes.html
 RETENTION_SECONDS = 14 * 24 * 3600
+# The most that SQS takes (same page). The provider's own default is a quarter of that, and a message that failed
+# carries the reason beside what it was.
+MAXIMUM_MESSAGE_BYTES = 1024 * 1024
 
 
 def private_queue(
@@ -24,6 +27,7 @@ def private_queue(
         f"{owner.pulumi_resource_name}-{purpose}",
         sqs_managed_sse_enabled=True,
         message_retention_seconds=RETENTION_SECONDS,
+        max_message_size=MAXIMUM_MESSAGE_BYTES,
         visibility_timeout_seconds=visibility_timeout_seconds,
         redrive_policy=redrive_policy,
         opts=pulumi.ResourceOptions(parent=owner),

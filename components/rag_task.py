@@ -135,6 +135,7 @@ def environment(args: RagTaskArgs) -> dict[str, pulumi.Input[str]]:
         "AWS_REGION": args.account.region,
         "ANSWER_PROVIDER": config.answer_provider,
         "REQUEST_TIMEOUT_SECONDS": str(config.request_timeout_seconds),
+        "MAXIMUM_CONCURRENCY": str(config.maximum_concurrency),
         # Read by uvicorn itself. The balancer must be the one that closes an idle connection, or it answers 502.
         # https://docs.aws.amazon.com/elasticloadbalancing/latest/application/edit-load-balancer-attributes.html
         "UVICORN_TIMEOUT_KEEP_ALIVE": str(config.alb_idle_timeout_seconds + KEEP_ALIVE_MARGIN_SECONDS),

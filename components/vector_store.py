@@ -28,9 +28,12 @@ from components.vector_policies import (
 # https://docs.aws.amazon.com/opensearch-service/latest/developerguide/serverless-genref.html
 QUERY_INDEX = ("aoss:DescribeIndex", "aoss:ReadDocument")
 WRITE_INDEX = (*QUERY_INDEX, "aoss:WriteDocument")
-CREATE_INDEX = ("aoss:CreateIndex", "aoss:DescribeIndex")
+# To count documents takes the leave to read them.
+MANAGE_INDEXES = ("aoss:CreateIndex", "aoss:DeleteIndex", "aoss:DescribeIndex", "aoss:ReadDocument")
 READ_ALIASES = ("aoss:DescribeCollectionItems",)
-CREATE_ALIASES = ("aoss:CreateCollectionItems", *READ_ALIASES)
+MANAGE_ALIASES = (
+    "aoss:CreateCollectionItems", "aoss:DeleteCollectionItems", *READ_ALIASES, "aoss:UpdateCollectionItems",
+)  # fmt: skip
 # IAM knows this one action for all of them; the data policy decides.
 CALL_API = ("aoss:APIAccessAll",)
 # A data policy takes up to a minute to hold for a new collection, and a collection that scaled to zero half a minute
@@ -62,8 +65,9 @@ class VectorStore(pulumi.ComponentResource):
 
     Nobody may use it until granted. With `needs_network` it can be reached from the network only, so whoever uses it
     must be placed there. An index of a new model or dimension is made beside the old ones; the alias stays where it
-    is, and indexes are kept on delete. Asleep, the private endpoint, which bills by the hour, goes: the collection
-    is closed to everybody and keeps its data.
+    is, and indexes are kept on delete. The function `index_function_name` makes, counts and removes indexes and moves
+    the alias for operators too. Asleep, the private endpoint, which bills by the hour, goes: the collection is closed
+    to everybody and keeps its data.
     """
 
     collection_name: str
@@ -71,6 +75,7 @@ class VectorStore(pulumi.ComponentResource):
     collection_arn: pulumi.Output[str]
     index_name: str
     index_alias: str
+    index_function_name: pulumi.Output[str]
     needs_network: bool
 
     def __init__(self, name: str, args: VectorStoreArgs, opts: pulumi.ResourceOptions | None = None) -> None:
@@ -83,10 +88,11 @@ class VectorStore(pulumi.ComponentResource):
         self.collection_arn = collection.arn
         self.collection_endpoint = collection.collection_endpoint
         function = self._index_function(args)
-        permissions = self._grant("make-index", function.role, CREATE_INDEX, CREATE_ALIASES)
+        permissions = self._grant("make-index", function.role, MANAGE_INDEXES, MANAGE_ALIASES)
         if not (self.needs_network and args.asleep):
             # Behind a closed door the function could only wait in vain.
             self._index(args, function, [*permissions, self._way_in(args)])
+        self.index_function_name = function.function_name
         self.register_outputs(
             {"collection_endpoint": self.collection_endpoint, "index_alias": self.index_alias}
         )
@@ -175,7 +181,7 @@ class VectorStore(pulumi.ComponentResource):
         return endpoint.endpoint_id
 
     def _index_function(self, args: VectorStoreArgs) -> PackagedFunction:
-        """The function that can make indexes: it runs where the collection can be reached, which a laptop may not."""
+        """Makes, counts and removes indexes and moves the alias, from where the collection can be reached."""
         return PackagedFunction(
             f"{self.pulumi_resource_name}-index",
             PackagedFunctionArgs(

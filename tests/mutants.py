@@ -16,6 +16,9 @@ from pathlib import Path
 from ops.capture.program import PROJECT_ROOT
 from tests.mutant_table import MUTANTS, Mutant
 
+# The libraries of functions, see components/library_bundle.py.
+BUNDLES = ".bundles"
+
 # It compares the table with the sources, so every mutant would turn it red for no merit of the suite.
 TABLE_TEST = "tests/test_house_rules.py::test_every_known_fault_can_still_be_planted"
 
@@ -43,6 +46,9 @@ def broken_copy(mutant: Mutant, files: list[str], folder: Path) -> None:
         target = folder / name
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(PROJECT_ROOT / name, target)
+    # Downloaded once for all copies.
+    (PROJECT_ROOT / BUNDLES).mkdir(exist_ok=True)
+    (folder / BUNDLES).symlink_to(PROJECT_ROOT / BUNDLES)
     path = folder / mutant.file
     text = path.read_text(encoding="utf-8")
     if mutant.old not in text:

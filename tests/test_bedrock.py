@@ -13,6 +13,7 @@ from components.bedrock import (
 )
 from components.config_sections import AnswersConfig
 from components.settings import settings_of
+from rag import settings as pipeline
 
 SONNET = "anthropic.claude-sonnet-4-5-20250929-v1:0"
 TITAN = "amazon.titan-embed-text-v2:0"
@@ -149,8 +150,18 @@ def test_no_arn_holds_a_wildcard() -> None:
             assert "*" not in arn, "any model could be called"
 
 
-def test_every_dimension_that_can_be_configured_is_one_of_every_known_embedding_model() -> None:
+def test_every_dimension_that_can_be_configured_is_one_of_a_known_embedding_model() -> None:
     choices = settings_of(AnswersConfig)["embeddingDimensions"].metadata["allowed"].choices
-    for model_id, sizes in EMBEDDING_DIMENSIONS.items():
-        assert sizes == choices, f"{model_id} would refuse a dimension that the configuration allows"
-    assert AnswersConfig().embedding_model in EMBEDDING_DIMENSIONS
+    made = {size for sizes in EMBEDDING_DIMENSIONS.values() for size in sizes}
+    assert set(choices) == made, "a length is refused that a model makes, or allowed that none makes"
+    default = AnswersConfig()
+    assert default.embedding_dimensions in EMBEDDING_DIMENSIONS[default.embedding_model]
+
+
+def test_the_embedding_models_are_those_that_the_pipeline_can_call() -> None:
+    assert pipeline.EMBEDDING_DIMENSIONS == EMBEDDING_DIMENSIONS, (
+        "a stack would come up whose functions refuse their environment"
+    )
+    for model_id in EMBEDDING_DIMENSIONS:
+        for typed in (model_id, f"eu.{model_id}", f"global.{model_id}"):
+            assert pipeline.base_model(typed) == base_model_id(typed), f"{typed} means two models"

@@ -53,10 +53,10 @@ REFUSED: list[tuple[dict[str, Any], list[str]]] = [
         "existingSubnets = subnet-a1, subnet-b1: the RAG service's load balancer needs public subnets in two zones. Fix: add a public subnet in another zone, or set ragService to false.",
     ]),
     ({"natGateways": "none", "vectorPrivateEndpoint": True}, [
-        'vectorPrivateEndpoint = true: puts the functions into a network without NAT, from where they cannot reach bedrock-runtime. Fix: add bedrock-runtime to interfaceEndpoints, or set natGateways to single.',
+        'vectorPrivateEndpoint = true: puts the functions into a network without NAT, from where they cannot reach bedrock-runtime, sqs. Fix: add bedrock-runtime, sqs to interfaceEndpoints, or set natGateways to single.',
     ]),
     ({**EXISTING_VPC, "existingSubnets": PUBLIC_SUBNETS, "vectorPrivateEndpoint": True}, [
-        'vectorPrivateEndpoint = true: puts the functions into a network without NAT, from where they cannot reach bedrock-runtime. Fix: add bedrock-runtime to interfaceEndpoints, or add private subnets to existingSubnets.',
+        'vectorPrivateEndpoint = true: puts the functions into a network without NAT, from where they cannot reach bedrock-runtime, sqs. Fix: add bedrock-runtime, sqs to interfaceEndpoints, or add private subnets to existingSubnets.',
     ]),
     ({"natGateways": "none", **MULTI_NODE}, [
         'trainingNodes = 2: containers of a multi-node job get no public address and cannot work without NAT. Fix: set natGateways to single, or set trainingNodes to 1.',
@@ -91,7 +91,17 @@ def test_one_function_is_enough_to_need_a_way_to_the_models(left_out: str) -> No
         {**EXISTING_VPC, **PUBLIC, "existingSubnets": [SUBNETS[0], *PUBLIC_SUBNETS]},
         {**EXISTING_VPC, "existingSubnets": SUBNETS[:1], "ragService": False},
         {"natGateways": "none"},
-        {"natGateways": "none", "vectorPrivateEndpoint": True, "interfaceEndpoints": ["bedrock-runtime"]},
+        {
+            "natGateways": "none",
+            "vectorPrivateEndpoint": True,
+            "interfaceEndpoints": ["bedrock-runtime", "sqs"],
+        },
+        {
+            "natGateways": "none",
+            "vectorPrivateEndpoint": True,
+            "interfaceEndpoints": ["bedrock-runtime"],
+            "ingestion": False,
+        },
         {"natGateways": "none", "vectorPrivateEndpoint": True, "orchestrator": False, "ingestion": False},
         {"natGateways": "none", **MULTI_NODE, "trainingNodes": 1},
         {"natGateways": "onePerZone", **MULTI_NODE, "vectorPrivateEndpoint": True},

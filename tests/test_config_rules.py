@@ -45,8 +45,23 @@ REFUSED: list[tuple[dict[str, Any], list[str]]] = [
     ({"embeddingModel": "eu.amazon.titan-embed-text-v2:0"}, [
         'embeddingModel = eu.amazon.titan-embed-text-v2:0: names an inference profile, and this model has none. Fix: use amazon.titan-embed-text-v2:0.',
     ]),
-    ({"embeddingModel": "cohere.embed-v4:0"}, [
-        'embeddingModel = cohere.embed-v4:0: is not a model whose dimensions are known. Fix: use amazon.titan-embed-text-v2:0.',
+    ({"embeddingModel": "cohere.embed-multilingual-v3"}, [
+        'embeddingModel = cohere.embed-multilingual-v3: is not a model whose dimensions are known. Fix: use amazon.titan-embed-text-v2:0 or cohere.embed-v4:0.',
+    ]),
+    ({"embeddingModel": "us.cohere.embed-v4:0"}, [
+        'embeddingModel = us.cohere.embed-v4:0: names a profile that cannot be called from eu-central-1. Fix: use cohere.embed-v4:0 or eu.cohere.embed-v4:0 or global.cohere.embed-v4:0.',
+    ]),
+    ({"embeddingDimensions": 1536}, [
+        'embeddingDimensions = 1536: is not a length that amazon.titan-embed-text-v2:0 makes (256, 512, 1024). Fix: use 1024, or another embeddingModel.',
+    ]),
+    ({"chunkOverlapTokens": 200}, [
+        'chunkOverlapTokens = 200: must be below half of chunkTokens (400), or most of each chunk is said before. Fix: use at most 199, or raise chunkTokens.',
+    ]),
+    ({"chunkTokens": 51, "chunkOverlapTokens": 26}, [
+        'chunkOverlapTokens = 26: must be below half of chunkTokens (51), or most of each chunk is said before. Fix: use at most 25, or raise chunkTokens.',
+    ]),
+    ({"ingestionTokensPerMinute": 2399, "ingestionMaximumConcurrency": 10}, [
+        'ingestionTokensPerMinute = 2399: leaves each of 10 runs at once 239 tokens a minute, and one needs 240 to embed a chunk in its time. Fix: use at least 2400, lower ingestionMaximumConcurrency or chunkTokens, or raise ingestionTimeoutSeconds.',
     ]),
     ({"ragCpuUnits": 256, "ragMemoryMib": 8192}, [
         'ragMemoryMib = 8192: is not a Fargate size with ragCpuUnits 256 (512, 1024, 2048 MiB). Fix: use 2048.',
@@ -128,7 +143,7 @@ def test_the_answer_model_is_judged_while_anything_answers(workload: str) -> Non
 def test_the_embedding_model_is_judged_while_anything_embeds() -> None:
     others = {"ragService": False, "orchestrator": False, "ingestion": True}
     faults = faults_of(
-        {**others, "embeddingModel": "cohere.embed-v4:0", "answerModel": "us.anthropic.claude-opus-5"}
+        {**others, "embeddingModel": "amazon.nova-2", "answerModel": "us.anthropic.claude-opus-5"}
     )
     assert [fault.split(" = ")[0] for fault in faults] == ["embeddingModel"]
 
@@ -159,6 +174,27 @@ def test_rules_about_a_service_that_is_left_out_are_silent() -> None:
         "albIdleTimeoutSeconds": 1,
     }
     assert faults_of(changes) == [], "a person is told about something that will not exist"
+
+
+@pytest.mark.parametrize("model", ["cohere.embed-v4:0", "eu.cohere.embed-v4:0", "global.cohere.embed-v4:0"])
+@pytest.mark.parametrize("dimensions", [256, 512, 1024, 1536])
+def test_the_second_embedding_model_is_allowed_by_itself_and_by_its_profiles(
+    model: str, dimensions: int
+) -> None:
+    assert faults_of({"embeddingModel": model, "embeddingDimensions": dimensions}) == []
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"chunkTokens": 51, "chunkOverlapTokens": 25},
+        {"ingestionTokensPerMinute": 2400, "ingestionMaximumConcurrency": 10},
+        {"ingestionTokensPerMinute": 1000, "ingestionTimeoutSeconds": 900},
+        {"chunkOverlapTokens": 999, "ingestionTokensPerMinute": 1000, "ingestion": False},
+    ],
+)
+def test_chunks_and_shares_that_work_or_are_not_used_are_allowed(changes: dict[str, Any]) -> None:
+    assert faults_of(changes) == []
 
 
 def test_the_timeout_ladder_allows_the_least_step_between_its_rungs() -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from answer_parts import FUNCTION, LAKE, Parts, id_of, record_part
 from components.function import PackagedFunction, PackagedFunctionArgs
+from components.library_bundle import library_folder
 from components.source_bundle import SOURCE_FOLDER, source_files
 from ops.capture.computed import Computed
 from ops.capture.recording import RecordedResource, Recording, Unknown
@@ -72,7 +73,7 @@ def test_a_package_that_does_not_exist_is_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("package", PACKAGES)
-def test_each_function_carries_its_own_package_and_the_shared_pipeline(package: str) -> None:
+def test_each_function_carries_its_own_package_the_shared_pipeline_and_its_libraries(package: str) -> None:
     code = record_part(lambda parts: build(parts, package)).one(FUNCTION).inputs["code"]
     expected = {
         path.relative_to(SOURCE_FOLDER).as_posix(): {"file": f"lambda_src/{path.relative_to(SOURCE_FOLDER)}"}
@@ -80,6 +81,10 @@ def test_each_function_carries_its_own_package_and_the_shared_pipeline(package: 
         for path in SOURCE_FOLDER.glob(f"{folder}/**/*")
         if path.suffix == ".py"
     }
+    lock = SOURCE_FOLDER / package / "requirements.txt"
+    libraries = library_folder(lock) if lock.is_file() else None
+    for entry in libraries.iterdir() if libraries else ():
+        expected[entry.name] = {"file": f".bundles/{entry.parent.name}/{entry.name}"}
     assert code == expected
     assert f"{package}/handler.py" in code, "Lambda would find no handler"
     assert not any("__pycache__" in path for path in code), "the archive would change with every test run"

@@ -7,8 +7,9 @@ import pytest
 
 from answer_parts import LAKE, PRIVATE, Parts, function_of, record_part, variables_of
 from components import data_lake
-from ingestion.core import RAW_PREFIX
 from ingestion.events import EVENT_NAMES
+from ingestion.extraction import RAW_PREFIX
+from ingestion.messages import MAXIMUM_MESSAGE_BYTES
 from ingestion.settings import IngestionSettings
 from ops.capture.computed import Computed
 from ops.capture.recording import Recording, Unknown
@@ -37,6 +38,9 @@ def test_both_queues_are_encrypted_and_keep_messages_as_long_as_sqs_can(recordin
     for queue in queues:
         assert queue.inputs["sqsManagedSseEnabled"] is True, f"messages of {queue.name} would lie in clear"
         assert queue.inputs["messageRetentionSeconds"] == 1_209_600, "a sleeping stack would lose changes"
+        assert queue.inputs["maxMessageSize"] == MAXIMUM_MESSAGE_BYTES, (
+            "the function would be refused a message that it thinks fits"
+        )
 
 
 def test_a_message_is_not_handed_out_again_while_the_function_works_on_it() -> None:
@@ -185,6 +189,23 @@ def test_the_function_reads_its_own_queue_only_and_may_do_so_before_lambda_check
     role = recording.one("aws:iam/role:Role", "ingestion-index-role")
     assert reading[0][0].inputs["role"] == role.outputs["name"]
     assert reading[0][0].urn in recording.one(MAPPING).dependencies, "Lambda would refuse the queue"
+
+
+def test_the_function_sends_to_its_own_queues_only_and_may_do_so_with_its_first_document(
+    recording: Recording,
+) -> None:
+    sending = [
+        (resource, statement)
+        for resource, statement in statements(recording)
+        if resource.type == "aws:iam/rolePolicy:RolePolicy" and "sqs:SendMessage" in str(statement)
+    ]
+    queues = [recording.one(QUEUE, name).outputs["arn"] for name in (EVENTS, DEAD_LETTERS)]
+    assert [statement for _, statement in sending] == [
+        {"Effect": "Allow", "Action": ["sqs:SendMessage"], "Resource": queues}
+    ], "it could send to queues of other programs, or not part a large document"
+    role = recording.one("aws:iam/role:Role", "ingestion-index-role")
+    assert sending[0][0].inputs["role"] == role.outputs["name"]
+    assert sending[0][0].urn in recording.one(MAPPING).dependencies, "the first large document would fail"
 
 
 @pytest.mark.parametrize(("changes", "inside"), [({}, False), (PRIVATE, True)])

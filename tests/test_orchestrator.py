@@ -3,13 +3,14 @@
 import json
 from typing import Any
 
+import botocore.session
 import pytest
 
 from answer_parts import COLLECTION, LAKE, PRIVATE, Parts, function_of, record_part, variables_of
 from components.timeouts import request_seconds
 from ops.capture.computed import Computed
 from ops.capture.recording import Recording, Unknown
-from rag.bedrock import bedrock_client
+from rag.bedrock import BedrockClients
 from rag.deadline import longest_call_seconds
 from rag.settings import PipelineSettings
 from walk import names, statements
@@ -51,6 +52,10 @@ def test_the_pipeline_accepts_the_environment_and_reads_the_configuration_out_of
         bedrock_read_timeout_seconds=9,
         bedrock_max_attempts=3,
         retrieval_count=7,
+        search_mode="hybrid",
+        context_tokens=6000,
+        answer_max_tokens=1024,
+        answer_temperature=None,
     )
 
 
@@ -81,7 +86,8 @@ def test_logs_are_kept_as_long_as_the_stack_says(recording: Recording) -> None:
 
 def test_every_try_of_a_model_call_ends_before_the_function_does(recording: Recording) -> None:
     settings = PipelineSettings.from_environment(variables_of(recording, "orchestrator"))
-    client = bedrock_client(settings.region, settings.bedrock_read_timeout_seconds).meta.config
+    clients = BedrockClients(botocore.session.get_session(), settings.region)
+    client = clients(settings.bedrock_read_timeout_seconds).meta.config
     assert client.retries["total_max_attempts"] == 1, (
         "the SDK would repeat calls behind the back of the deadline"
     )

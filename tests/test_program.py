@@ -15,6 +15,8 @@ from walk import names, statements, texts
 BUCKET = "aws:s3/bucket:Bucket"
 FILE_SYSTEM = "aws:efs/fileSystem:FileSystem"
 COLLECTION = "aws:opensearch/serverlessCollection:ServerlessCollection"
+FUNCTION = "aws:lambda/function:Function"
+QUEUE = "aws:sqs/queue:Queue"
 
 FIELD_VALUES = Computed(
     resources={
@@ -131,6 +133,17 @@ def test_exports_are_what_an_operator_types(prod: Recording) -> None:
     assert set(prod.exports) >= {
         "bucket", "cluster", "file_system", "rag_url", "orchestrator_function", "orchestrator_url",
     }  # fmt: skip
+    exports = prod.exports
+    functions, queues = (
+        {item.outputs["name"]: item.name for item in prod.of_type(kind)} for kind in (FUNCTION, QUEUE)
+    )
+    assert functions[exports["ingestion_function"]] == "ingestion-index-function"
+    assert functions[exports["vector_index_function"]] == "vector-store-index-function"
+    assert queues[exports["ingestion_queue"].rsplit("/", 1)[-1]] == "ingestion-events"
+    assert queues[exports["ingestion_dead_letters"].rsplit("/", 1)[-1]] == "ingestion-dead-letters"
+    assert exports["vector_alias"] == "documents", (
+        "documents would be indexed anew behind a name that nobody reads"
+    )
     assert prod.exports["cluster"] == "ai-cluster"
     assert recorded("dev").exports["cluster"] == "ai-cluster-dev"
 

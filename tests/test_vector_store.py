@@ -211,11 +211,14 @@ def test_a_writer_may_write_documents_but_no_index(public: Recording) -> None:
     }
 
 
-def test_the_index_function_may_make_index_and_alias_and_read_no_document(public: Recording) -> None:
+def test_the_index_function_may_manage_indexes_and_aliases_and_write_no_document(public: Recording) -> None:
     assert permissions(public, "index-role") == {
-        "index": ["aoss:CreateIndex", "aoss:DescribeIndex"],
-        "collection": ["aoss:CreateCollectionItems", "aoss:DescribeCollectionItems"],
-    }
+        "index": ["aoss:CreateIndex", "aoss:DeleteIndex", "aoss:DescribeIndex", "aoss:ReadDocument"],
+        "collection": [
+            "aoss:CreateCollectionItems", "aoss:DeleteCollectionItems", "aoss:DescribeCollectionItems",
+            "aoss:UpdateCollectionItems",
+        ],
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize("role", ["reader", "writer", "vector-store-index-role"])

@@ -509,6 +509,36 @@ CHANGES: tuple[Change, ...] = (
         """,
     ),
     Change(
+        what="another model that embeds",
+        stack="dev",
+        values={"embeddingModel": "eu.cohere.embed-v4:0", "embeddingDimensions": 1536},
+        expected=f"""
+            update lambda.Invocation vector-store-index-made
+            update iam.RolePolicy models-answer-rag-task-role models-answer-orchestrator-answer-role
+            update iam.RolePolicy models-embed-ingestion-index-role
+            update lambda.Function ingestion-index-function orchestrator-answer-function
+            {NEW_TASK}
+        """,
+    ),
+    Change(
+        what="longer answers, worded more freely",
+        stack="prod",
+        values={"answerMaxTokens": 2048, "answerTemperature": "0.5"},
+        expected=f"""
+            update lambda.Function ingestion-index-function orchestrator-answer-function
+            {NEW_TASK}
+        """,
+    ),
+    Change(
+        what="more passages, found by meaning alone",
+        stack="staging",
+        values={"searchMode": "vector", "retrievalCount": 10, "contextTokens": 12000},
+        expected=f"""
+            update lambda.Function ingestion-index-function orchestrator-answer-function
+            {NEW_TASK}
+        """,
+    ),
+    Change(
         what="a shorter wait for Bedrock",
         stack="prod",
         values={"bedrockReadTimeoutSeconds": 15},
@@ -546,6 +576,12 @@ CHANGES: tuple[Change, ...] = (
         what="more memory for a task",
         stack="dev",
         values={"ragMemoryMib": 1024},
+        expected=NEW_TASK,
+    ),
+    Change(
+        what="fewer requests at once in a task",
+        stack="staging",
+        values={"ragMaximumConcurrency": 16},
         expected=NEW_TASK,
     ),
     Change(
@@ -668,16 +704,34 @@ CHANGES: tuple[Change, ...] = (
         """,
     ),
     Change(
-        what="more documents at once",
+        what="more documents at once, with the same tokens for all of them",
         stack="staging",
         values={"ingestionMaximumConcurrency": 5},
-        expected="update lambda.EventSourceMapping ingestion-source",
+        expected="""
+            update lambda.EventSourceMapping ingestion-source
+            update lambda.Function ingestion-index-function
+        """,
     ),
     Change(
         what="fewer tries of a document",
         stack="prod",
         values={"ingestionMaximumReceives": 3},
-        expected="update sqs.Queue ingestion-events",
+        expected="""
+            update sqs.Queue ingestion-events
+            update lambda.Function ingestion-index-function
+        """,
+    ),
+    Change(
+        what="more tokens a minute for ingestion",
+        stack="dev",
+        values={"ingestionTokensPerMinute": 300000},
+        expected="update lambda.Function ingestion-index-function",
+    ),
+    Change(
+        what="other chunks",
+        stack="prod",
+        values={"chunkTokens": 300, "chunkOverlapTokens": 30},
+        expected="update lambda.Function ingestion-index-function",
     ),
     # Budget
     Change(

@@ -66,7 +66,9 @@ def unpack(tag: str, folder: Path) -> Path:
     """The program of a release; it runs with the packages of today."""
     archive = subprocess.run(["git", "archive", tag], cwd=PROJECT_ROOT, capture_output=True, check=True)
     subprocess.run(["tar", "-x", "-C", str(folder)], input=archive.stdout, check=True)
-    (folder / ".venv").symlink_to(PROJECT_ROOT / ".venv")
+    for shared in (".venv", ".bundles"):
+        (PROJECT_ROOT / shared).mkdir(exist_ok=True)
+        (folder / shared).symlink_to(PROJECT_ROOT / shared)
     return folder
 
 
