@@ -9,13 +9,17 @@ from collections.abc import Sequence
 
 # Verb, the module whose `main` runs it, and what it does. A module is imported only when its verb is used.
 VERBS = {
+    "evaluate": ("ops.evaluation.command", "ask the API a file of questions and measure the answers"),
     "images": ("ops.images", "pin the machine images of a stack, or check the pins (asks AWS)"),
     "preview": ("ops.preview", "show what `pulumi up` would build, without an AWS account"),
+    "redrive": ("ops.redrive", "send the dead letters of ingestion back into their queue"),
+    "reindex": ("ops.reindex.command", "build a new vector index beside the old one and switch over to it"),
 }
+INTERRUPTED = 130
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs one verb and returns the exit code: 0 done, 1 a finding or failure, 2 wrong usage."""
+    """Runs one verb and returns the exit code: 0 done, 1 a finding or failure, 2 wrong usage, 130 interrupted."""
     parser = argparse.ArgumentParser(
         prog="python -m ops",
         description="What an operator runs before and after `pulumi up`.",
@@ -24,6 +28,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("verb", choices=sorted(VERBS), help="what to do; VERB --help shows its options")
     parser.add_argument("arguments", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
+    arguments = sys.argv[1:] if arguments is None else arguments
+    if not arguments:
+        parser.print_help(sys.stderr)
+        parser.exit(2)
     options = parser.parse_args(arguments)
     module = importlib.import_module(VERBS[options.verb][0])
     try:
@@ -33,6 +41,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # The reader, such as `head`, has seen enough.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except KeyboardInterrupt:
+        print("Interrupted.", file=sys.stderr)
+        return INTERRUPTED
     return code
 
 

@@ -1,0 +1,50 @@
+"""Clients of AWS for the operator's verbs, and their failures as sentences."""
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import Any
+
+CONNECT_TIMEOUT_SECONDS = 10
+
+
+class AwsCallError(Exception):
+    """AWS refused something or could not be reached; the message says what was tried and why it failed."""
+
+
+def aws_client(service: str, region: str, profile: str | None = None, **config: Any) -> Any:
+    """A client. Without a `region` the one of the environment or profile is used. Raises AwsCallError."""
+    # boto3 takes a quarter of a second to import, which `--help` need not wait for.
+    import boto3
+    from botocore.config import Config
+
+    settings = {
+        "connect_timeout": CONNECT_TIMEOUT_SECONDS,
+        "retries": {"mode": "standard", "total_max_attempts": 5},
+    }
+    with told("connecting to AWS"):
+        session = boto3.Session(profile_name=profile, region_name=region or None)
+        return session.client(service, config=Config(**{**settings, **config}))
+
+
+@contextmanager
+def told(what: str) -> Generator[None]:
+    """Turns a failure of AWS inside the block into one sentence about `what`, such as `reading the queue`."""
+    from botocore.exceptions import BotoCoreError, ClientError
+
+    try:
+        yield
+    except ClientError as error:
+        raise AwsCallError(f"AWS refused {what}: {refusal(error)}") from error
+    except BotoCoreError as error:
+        raise AwsCallError(f"AWS failed at {what}: {str(error).rstrip('.')}.") from error
+
+
+def error_code(error: Any) -> str:
+    """The code of a ClientError."""
+    return str(error.response.get("Error", {}).get("Code", ""))
+
+
+def refusal(error: Any) -> str:
+    """Code and message of a ClientError, on one line."""
+    message = " ".join(str(error.response.get("Error", {}).get("Message", "")).split())
+    return f"{error_code(error)}{f', {message}' if message else ''}".rstrip(".") + "."

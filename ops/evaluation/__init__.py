@@ -1,0 +1,1 @@
+"""`python -m ops evaluate`: asks an API a file of questions, measures the answers, and compares two such runs."""

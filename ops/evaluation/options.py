@@ -1,0 +1,108 @@
+"""The options of `python -m ops evaluate`, each checked as it is read."""
+
+import argparse
+import re
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from urllib.parse import urlsplit
+
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+MOST_PARALLEL = 64
+
+
+def parser(description: str | None) -> argparse.ArgumentParser:
+    """What can be told to `python -m ops evaluate`."""
+    options = argparse.ArgumentParser(prog="python -m ops evaluate", description=description)
+    options.add_argument("questions", type=Path, metavar="QUESTIONS.jsonl", help="the questions")
+    options.add_argument(
+        "--url", required=True, type=_url, help="where the API is, such as the stack output rag_url"
+    )
+    options.add_argument(
+        "--token-env", metavar="NAME", help="environment variable with the API's bearer token"
+    )
+    options.add_argument(
+        "--name",
+        type=_name,
+        default=f"{datetime.now(UTC):%Y-%m-%dT%H-%M-%SZ}",
+        help="of the run (default: the time)",
+    )
+    options.add_argument("--compare", metavar="RUN", help="an earlier run, as a file or s3://bucket/key")
+    _add_places(options)
+    options.add_argument(
+        "--parallel", type=_whole(MOST_PARALLEL), default=4, metavar="N", help="requests at once (default: 4)"
+    )
+    options.add_argument(
+        "--top",
+        type=_whole(100),
+        default=10,
+        metavar="K",
+        help="documents of an answer that count for the rank (default: 10)",
+    )
+    options.add_argument(
+        "--timeout-seconds",
+        type=_whole(900),
+        default=120,
+        metavar="N",
+        help="longest wait for an answer (default: 120)",
+    )
+    options.add_argument(
+        "--answer-model", metavar="ID", help="model that the API answers with, for its price"
+    )
+    options.add_argument(
+        "--embedding-model", metavar="ID", help="model that the API embeds with, for its price"
+    )
+    for kind in ("input", "output", "embedding"):
+        options.add_argument(
+            f"--usd-per-million-{kind}", type=_price, metavar="USD", help=f"price of {kind} tokens"
+        )
+    options.add_argument("--profile", help="profile of the AWS configuration to use")
+    options.add_argument(
+        "--json", action="store_true", help="print JSON for machines; the rest goes to standard error"
+    )
+    return options
+
+
+def _add_places(options: argparse.ArgumentParser) -> None:
+    place = options.add_mutually_exclusive_group()
+    place.add_argument(
+        "--output",
+        type=Path,
+        default=Path("evaluations"),
+        metavar="DIR",
+        help="folder to keep it in (default: ./evaluations)",
+    )
+    place.add_argument("--bucket", help="bucket to keep it in, below evaluations/")
+    place.add_argument("--stack", help="keep it in the data lake of this stack")
+
+
+def _url(text: str) -> str:
+    parts = urlsplit(text)
+    if parts.scheme in ("http", "https") and parts.hostname and not parts.query and not parts.fragment:
+        return text.rstrip("/")
+    raise argparse.ArgumentTypeError(f"{text!r} must look like https://host")
+
+
+def _name(text: str) -> str:
+    if NAME.fullmatch(text):
+        return text
+    raise argparse.ArgumentTypeError(f"{text!r} must be letters, digits, dots, hyphens and underscores")
+
+
+def _price(text: str) -> float:
+    try:
+        price = float(text)
+    except ValueError:
+        price = -1.0
+    if 0 <= price < 1_000_000:
+        return price
+    raise argparse.ArgumentTypeError(f"{text!r} must be USD per million tokens, such as 3 or 0.02")
+
+
+def _whole(highest: int) -> Callable[[str], int]:
+    def number(text: str) -> int:
+        if text.isascii() and text.isdigit() and 1 <= int(text) <= highest:
+            return int(text)
+        raise argparse.ArgumentTypeError(f"{text!r} must be a whole number from 1 to {highest}")
+
+    return number
