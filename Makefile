@@ -10,7 +10,7 @@ SOURCES := __main__.py components lambda_src rag_api gpu_node ops tests benchmar
 .DEFAULT_GOAL := help
 PULUMI_PACKAGE := github.com/pulumi/pulumi/pkg/v3
 
-.PHONY: help preview test check format bench mutants lock images clean engine up-local preview-local destroy-local
+.PHONY: help preview test check format local bench bench-rag mutants lock images clean engine opensearch up-local preview-local destroy-local
 
 help: ## Show the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | while IFS="$$(printf '\t')" read -r name text; do printf '  make %-9s  %s\n' "$$name" "$$text"; done
@@ -31,8 +31,16 @@ format: .venv/.dev ## Format the code
 	$(BIN)/ruff format --force-exclude $(SOURCES)
 	$(BIN)/ruff check --fix $(SOURCES)
 
+local: .venv/.dev ## Run ingestion, function and API on this machine, without an AWS account or Docker
+	@$(BIN)/python -m tests.local $(LOCAL)
+
 bench: .venv/.dev ## Measure the preview against its floor
 	@$(BIN)/python -m benchmarks.preview
+
+bench-rag: .venv/.dev .bench/.made ## Measure the pipeline, the API and the chunking against others
+	@$(BIN)/python -m benchmarks.orchestrator
+	@$(BIN)/python -m benchmarks.api
+	@$(BIN)/python -m benchmarks.chunking
 
 mutants: .venv/.dev ## Break the code in known ways and count what the tests catch
 	@$(BIN)/python -m tests.mutants
@@ -43,15 +51,20 @@ images: .venv/.run ## Pin the machine images of a stack (STACK=dev; needs AWS cr
 lock: .venv/.dev ## Lock the packages anew after a change of pyproject.toml
 	$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-annotate --no-header pyproject.toml -o requirements.txt
 	$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-annotate --no-header --group dev -c requirements.txt pyproject.toml -o requirements-dev.txt
+	$(BIN)/uv pip compile -q --universal --python-version 3.13 --generate-hashes --no-annotate --no-header rag_api/requirements.in -o rag_api/requirements.txt
+	$(BIN)/uv pip compile -q --python-platform aarch64-manylinux_2_28 --python-version 3.13 --generate-hashes --no-annotate --no-header lambda_src/ingestion/requirements.in -o lambda_src/ingestion/requirements.txt
 
 engine: .engine/pulumi ## Build the Pulumi command line from Go modules, where no package manager brings it
+
+opensearch: .venv/.dev ## Build a real OpenSearch for the tests, with Java 17 and Maven
+	@$(BIN)/python -m tests.opensearch build
 
 up-local: ## Watch the real engine at work on a stand-in for AWS; also preview-local, destroy-local (STACK=dev)
 up-local preview-local destroy-local: .venv/.dev
 	@$(BIN)/python -m tests.engine.local $(@:-local=) --stack $(STACK)
 
 clean: ## Remove the virtual environment and caches
-	rm -rf .venv .engine .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv .engine .opensearch .bundles .bench .pytest_cache .ruff_cache .hypothesis
 
 .engine/pulumi: tests/engine/cli/go.mod tests/engine/cli/go.sum
 	@command -v go >/dev/null || { echo "Go is needed to build the Pulumi command line; a package manager is the usual way to it: https://www.pulumi.com/docs/iac/download-install/" >&2; exit 1; }
@@ -59,6 +72,12 @@ clean: ## Remove the virtual environment and caches
 	@mkdir -p .engine
 	cd tests/engine/cli && version=$$(go list -mod=readonly -m -f '{{.Version}}' $(PULUMI_PACKAGE)) && go build -mod=readonly -trimpath -tags "osusergo grpcnotrace" -ldflags "-s -w -X github.com/pulumi/pulumi/sdk/v3/go/common/version.Version=$$version" -o ../../../.engine/pulumi $(PULUMI_PACKAGE)/cmd/pulumi
 	ln -sf ../tests/engine/bin/pulumi-language-python .engine/pulumi-language-python
+
+.bench/.made: benchmarks/requirements-langchain.txt | .venv/.dev
+	@echo "Setting up .bench with the packages of the other side (once, about a minute) ..." >&2
+	@$(BIN)/uv venv --quiet --clear .bench
+	@$(BIN)/uv pip install --quiet --python .bench/bin/python -r benchmarks/requirements-langchain.txt
+	@touch $@
 
 .venv/pyvenv.cfg:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed; name one: make PYTHON=python3.13 ..." >&2; exit 1; }
