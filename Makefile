@@ -85,9 +85,9 @@ clean: ## Remove the virtual environment and caches
 
 .venv/.run: requirements.txt | .venv/pyvenv.cfg
 	@echo "Setting up .venv (once, about a minute) ..." >&2
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.txt
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r requirements.txt
 	@touch $@
 
 .venv/.dev: requirements-dev.txt .venv/.run | .venv/pyvenv.cfg
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.txt
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r requirements-dev.txt
 	@touch $@

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from components.config import ConfigError
+from ingestion.extraction import MIB, SUFFIXES, max_bytes
+from ops import __main__ as ops_main
 from ops import configuration_page, preview
 from ops.capture.program import PROJECT_ROOT, record
 from recordings import STACKS, recorded
@@ -74,3 +76,26 @@ def test_every_resource_named_on_the_page_of_real_accounts_exists() -> None:
         assert name in names
     for key in re.findall(r"stack output (\w+)", page):
         assert key in recorded("dev").exports
+
+
+def test_the_page_of_documents_lists_every_format_with_its_limit() -> None:
+    text = (PROJECT_ROOT / "docs" / "rag.md").read_text(encoding="utf-8")
+    table = text.split("<!-- formats -->")[1].split("\n\n")[0]
+    rows = [line.split("|")[1:3] for line in table.splitlines() if line.startswith("| `")]
+    told = {suffix: size.strip() for suffixes, size in rows for suffix in re.findall(r"`([^`]+)`", suffixes)}
+    assert told == {suffix: f"{max_bytes(f'raw/a{suffix}') // MIB} MiB" for suffix in SUFFIXES}
+
+
+def _ops_commands() -> set[tuple[str, str]]:
+    """Verb and options of every `python -m ops` command in the documentation."""
+    text = "\n".join(page.read_text(encoding="utf-8") for page in PAGES)
+    return set(re.findall(r"python -m ops ([a-z]+)([^\n`#]*)", text))
+
+
+@pytest.mark.parametrize(("verb", "options"), sorted(_ops_commands()))
+def test_every_operator_command_in_the_documentation_is_known(
+    verb: str, options: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        ops_main.main([verb, "--help"])
+    assert set(re.findall(r"--[a-z-]+", options)) <= set(re.findall(r"--[a-z-]+", capsys.readouterr().out))
