@@ -66,13 +66,14 @@ def query(question: dict[str, str]) -> dict[str, Any]:
     """The same three calls, one after the other, in a thread of FastAPI's pool."""
     sources = search(embed(question["query"]))
     documents = "\n".join(source["text"] for source in sources)
-    reply = BEDROCK.converse(
+    reply = BEDROCK.converse_stream(
         modelId=os.environ["ANSWER_MODEL_ID"],
         system=[{"text": "Answer from the documents."}],
         messages=[{"role": "user", "content": [{"text": f"{documents}\n\n{question['query']}"}]}],
         inferenceConfig={"maxTokens": int(os.environ["ANSWER_MAX_TOKENS"])},
     )
+    texts = [event.get("contentBlockDelta", {}).get("delta", {}).get("text", "") for event in reply["stream"]]
     return {
-        "answer": reply["output"]["message"]["content"][0]["text"],
+        "answer": "".join(texts),
         "sources": [source["document_key"] for source in sources],
     }

@@ -2,13 +2,17 @@
 
 import asyncio
 import json
+import struct
 import sys
+from binascii import crc32
 from typing import Any
 
 DIMENSIONS = 1024
 # As many passages, each as long, as the defaults of a stack bring.
 PASSAGES = 5
 PASSAGE = "The cat sleeps in the warm sun by the window for most of the day. " * 24
+# An event of Claude brings some five tokens.
+CHARACTERS_PER_EVENT = 20
 ANSWER = "Cats sleep to save energy for the hunt, which takes all their strength. " * 8
 
 
@@ -27,7 +31,6 @@ def hit(number: int) -> dict[str, Any]:
 def replies() -> dict[bytes, bytes]:
     """Whole HTTP replies by the end of the path."""
     vector = [round(0.03125 + number * 1e-6, 9) for number in range(DIMENSIONS)]
-    message = {"role": "assistant", "content": [{"text": ANSWER}]}
     usage = {"inputTokens": 2000, "outputTokens": 120, "totalTokens": 2120}
     return {
         b"/invoke": _reply({"embedding": vector, "inputTextTokenCount": 9}),
@@ -39,20 +42,49 @@ def replies() -> dict[bytes, bytes]:
                 "hits": {"hits": [hit(number) for number in range(PASSAGES)]},
             }
         ),
-        b"/converse": _reply(
-            {
-                "output": {"message": message},
-                "stopReason": "end_turn",
-                "usage": usage,
-                "metrics": {"latencyMs": 9},
-            }
+        b"/converse-stream": _whole(
+            b"".join(
+                [
+                    _event("messageStart", {"role": "assistant"}),
+                    *(_event("contentBlockDelta", _delta(text)) for text in _pieces()),
+                    _event("contentBlockStop", {"contentBlockIndex": 0}),
+                    _event("messageStop", {"stopReason": "end_turn"}),
+                    _event("metadata", {"usage": usage, "metrics": {"latencyMs": 9}}),
+                ]
+            ),
+            "application/vnd.amazon.eventstream",
         ),
     }
 
 
+def _pieces() -> list[str]:
+    """The answer as a model writes it: a few words per event."""
+    return [ANSWER[at : at + CHARACTERS_PER_EVENT] for at in range(0, len(ANSWER), CHARACTERS_PER_EVENT)]
+
+
+def _delta(text: str) -> dict[str, Any]:
+    return {"contentBlockIndex": 0, "delta": {"text": text}}
+
+
+def _event(name: str, document: dict[str, Any]) -> bytes:
+    """A frame of an event stream: lengths, checksum, headers, payload, checksum."""
+    named = {":event-type": name, ":content-type": "application/json", ":message-type": "event"}
+    headers = b"".join(
+        struct.pack(">B", len(key)) + key.encode() + struct.pack(">BH", 7, len(value)) + value.encode()
+        for key, value in named.items()
+    )
+    payload = json.dumps(document).encode()
+    lengths = struct.pack(">II", 16 + len(headers) + len(payload), len(headers))
+    frame = lengths + struct.pack(">I", crc32(lengths)) + headers + payload
+    return frame + struct.pack(">I", crc32(frame))
+
+
 def _reply(document: dict[str, Any]) -> bytes:
-    body = json.dumps(document).encode()
-    head = f"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {len(body)}\r\n\r\n"
+    return _whole(json.dumps(document).encode(), "application/json")
+
+
+def _whole(body: bytes, content_type: str) -> bytes:
+    head = f"HTTP/1.1 200 OK\r\ncontent-type: {content_type}\r\ncontent-length: {len(body)}\r\n\r\n"
     return head.encode() + body
 
 

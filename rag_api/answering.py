@@ -2,11 +2,14 @@
 
 import asyncio
 import threading
+from collections.abc import Callable
+from contextlib import closing
 
 from fastapi import Request
 
-from rag.errors import CallerGoneError, DeadlineError
-from rag.pipeline import Services, answer_question
+from rag.deadline import Deadline
+from rag.errors import CallerGoneError, DeadlineError, PipelineError
+from rag.pipeline import Services, stream_answer
 from rag.question import Question
 from rag.results import Result
 from rag_api.exchange import Exchange
@@ -19,11 +22,12 @@ async def answer(
 ) -> Result:
     """The pipeline's result. Raises a `PipelineError`, `BusyError` at once when no place is free.
 
-    A client that leaves keeps the stage that runs, since it cannot be broken off, but no further one is begun.
+    The answer is gathered from the model's stream: when the client leaves or the time is over, that is closed at its
+    next event, and no further stage is begun.
     """
     nobody_waits = threading.Event()
     with workers.place() as place:
-        job = place.run(lambda: answer_question(question, services, exchange.deadline, nobody_waits.is_set))
+        job = place.run(lambda: _gathered(question, services, exchange.deadline, nobody_waits.is_set))
         client_left = asyncio.ensure_future(disconnected(request))
         try:
             await asyncio.wait(
@@ -39,3 +43,13 @@ async def answer(
         if client_left.done():
             raise CallerGoneError("The client left before it had the answer.")
         raise DeadlineError(f"No answer within {exchange.seconds} seconds.")
+
+
+def _gathered(
+    question: Question, services: Services, deadline: Deadline, nobody_waits: Callable[[], bool]
+) -> Result:
+    with closing(stream_answer(question, services, deadline, nobody_waits)) as parts:
+        for part in parts:
+            if isinstance(part, Result):
+                return part
+    raise PipelineError("The pipeline ended without a result.")

@@ -16,7 +16,7 @@ from rag_api.errors import ShuttingDownError
 from rag_api.events import HEARTBEAT_SECONDS, Encoder, EventStream, Part
 from rag_api.exchange import ErrorBody, Exchange
 from rag_api.lifecycle import Lifecycle
-from rag_api.requests import limited_body, request_id_of, require_token
+from rag_api.requests import Bodies, request_id_of, require_token
 from rag_api.settings import ApiSettings
 from rag_api.workers import Workers
 
@@ -58,6 +58,8 @@ class Api:
         heartbeat_seconds: float = HEARTBEAT_SECONDS,
     ) -> None:
         self.workers = Workers(settings.maximum_concurrency)
+        # Some are read while every place is taken, so that a place that gets free is not left empty.
+        self._bodies = Bodies(2 * settings.maximum_concurrency)
         self._settings = settings
         self._services = services
         self._lifecycle = lifecycle
@@ -70,7 +72,7 @@ class Api:
         try:
             self.require_caller(request)
             self._require_room()
-            asked = form.read(await limited_body(request, exchange.remaining_seconds()))
+            asked = form.read(await self._bodies.read(request, exchange.remaining_seconds()))
             if asked.wants_stream:
                 return self._stream(request, exchange, asked)
             result = await answer(request, exchange, asked.question, self._services, self.workers)
@@ -106,7 +108,7 @@ class Api:
 
     def _stream(self, request: Request, exchange: Exchange, asked: Asked) -> EventStream:
         def parts(nobody_waits: Callable[[], bool]) -> Generator[Part]:
-            yield from stream_answer(asked.question, self._services, exchange.deadline, nobody_waits)
+            return stream_answer(asked.question, self._services, exchange.deadline, nobody_waits)
 
         return EventStream(
             parts,

@@ -10,6 +10,7 @@ from typing import Any
 
 from rag.answers import Turn
 from rag.errors import QuestionError
+from rag.prompt import is_blank
 from rag.question import Question, checked_text, question_from_object
 from rag.results import Result
 from rag_api.completions import CompletionEvents, completion
@@ -94,7 +95,7 @@ def _question(document: Mapping[str, Any]) -> Question:
         raise ChatError("The last message must be the user's: it is the question.", "messages")
     text = checked_text(turns[-1].text, "The last message")
     question = question_from_object({"query": text, "filter": document.get("filter")})
-    return replace(question, history=tuple(turn for turn in turns[:-1] if turn.text.strip()))
+    return replace(question, history=tuple(turn for turn in turns[:-1] if not is_blank(turn.text)))
 
 
 def _turn(message: Any, param: str) -> Turn:

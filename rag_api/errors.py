@@ -28,7 +28,7 @@ class MethodNotAllowedError(PipelineError):
 
 
 class SlowBodyError(PipelineError):
-    """The body did not arrive in the time that a request may take."""
+    """The body did not arrive in the time that is given to it."""
 
     status_code = 408
     code = "body_too_slow"

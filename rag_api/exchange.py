@@ -9,12 +9,12 @@ from typing import Any
 from fastapi import Response
 
 from rag.deadline import Deadline
-from rag.errors import PipelineError
 from rag.log import failure_fields, log_event
 from rag.metrics import emit_answer, emit_failure
 from rag.question import Question
 from rag.response import answer_fields
 from rag.results import Result
+from rag_api.errors import BusyError, ShuttingDownError
 from rag_api.requests import REQUEST_ID_HEADER
 
 SERVICE = "api"
@@ -63,7 +63,9 @@ class Exchange:
         """Log and count a failure; its status and body for the caller."""
         status, body = self.error_body(error, self.request_id)
         milliseconds = self._milliseconds()
-        level = "ERROR" if status >= 500 and not isinstance(error, PipelineError) else "WARNING"
+        # A full server and one that stops do what they shall.
+        is_fault = status >= 500 and not isinstance(error, BusyError | ShuttingDownError)
+        level = "ERROR" if is_fault else "WARNING"
         log_event("failed", level=level, status=status, **self._fields(milliseconds), **failure_fields(error))
         if status not in UNCOUNTED:
             emit_failure(SERVICE, body["error"]["code"], status, milliseconds)

@@ -10,9 +10,11 @@ from starlette.requests import ClientDisconnect
 
 from rag.errors import CallerGoneError, QuestionTooLongError
 from rag.question import MAX_REQUEST_BYTES
-from rag_api.errors import SlowBodyError, UnauthorizedError
+from rag_api.errors import BusyError, SlowBodyError, UnauthorizedError
 
 REQUEST_ID_HEADER = "x-request-id"
+# A question is a few hundred kilobytes at most.
+LONGEST_BODY_SECONDS = 10.0
 # What is logged and sent back must not be able to end a header or a log line.
 SANE_REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,128}")
 
@@ -37,6 +39,24 @@ def require_token(request: Request, token: str) -> None:
         raise UnauthorizedError("The bearer token is missing or wrong.")
 
 
+class Bodies:
+    """Reads the bodies of requests, at most `maximum` at one time: each holds memory and no place yet."""
+
+    def __init__(self, maximum: int) -> None:
+        self._maximum = maximum
+        self._reading = 0
+
+    async def read(self, request: Request, seconds: float) -> bytes:
+        """As `limited_body`, in at most `LONGEST_BODY_SECONDS`. Raises `BusyError` at once beyond the maximum."""
+        if self._reading >= self._maximum:
+            raise BusyError(f"{self._maximum} bodies are being read.")
+        self._reading += 1
+        try:
+            return await limited_body(request, min(LONGEST_BODY_SECONDS, seconds))
+        finally:
+            self._reading -= 1
+
+
 async def limited_body(request: Request, seconds: float) -> bytes:
     """The body, read no further than the limit and no longer than `seconds`, whatever its headers promise.
 
@@ -54,7 +74,7 @@ async def limited_body(request: Request, seconds: float) -> bytes:
                 if len(body) > MAX_REQUEST_BYTES:
                     raise too_long
     except TimeoutError:
-        raise SlowBodyError(f"The request body did not arrive within {seconds:.0f} seconds.") from None
+        raise SlowBodyError(f"The request body did not arrive within {seconds:.3g} seconds.") from None
     except ClientDisconnect:
         raise CallerGoneError("The client left while it sent its request.") from None
     return bytes(body)

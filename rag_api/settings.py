@@ -35,7 +35,7 @@ class ApiSettings:
             maximum_concurrency=environment.integer("MAXIMUM_CONCURRENCY", 1, 1000),
             openai=_openai_settings(environment) if provider == "openai" else None,
             # A blank token must not open the API: where one is given, it counts.
-            bearer_token=environment.text("BEARER_TOKEN") if "BEARER_TOKEN" in environ else "",
+            bearer_token=environment.secret("BEARER_TOKEN") if "BEARER_TOKEN" in environ else "",
         )
         environment.finish()
         return settings
@@ -46,9 +46,6 @@ def _openai_settings(environment: Environment) -> OpenAISettings:
     if environment.optional("OPENAI_BASE_URL"):
         base_url = environment.url("OPENAI_BASE_URL", "https", "http")
     # Only OpenAI itself always wants a key.
-    api_key = (
-        environment.text("OPENAI_API_KEY")
-        if base_url == OPENAI_BASE_URL
-        else environment.optional("OPENAI_API_KEY")
-    )
+    wants_key = base_url == OPENAI_BASE_URL or environment.optional("OPENAI_API_KEY")
+    api_key = environment.secret("OPENAI_API_KEY") if wants_key else ""
     return OpenAISettings(base_url=base_url, model=environment.text("OPENAI_MODEL"), api_key=api_key)

@@ -6,6 +6,8 @@ from components import timeouts
 from components.config_sections import AnswersConfig, OrchestratorConfig, RagServiceConfig
 from components.timeouts import back_off_seconds, request_seconds
 from rag import deadline, search
+from rag.errors import UnavailableError
+from tests.lambda_src.fakes import FakeTime
 
 
 @pytest.mark.parametrize(
@@ -36,11 +38,25 @@ def test_the_arithmetic_counts_with_the_pipelines_own_numbers() -> None:
     )
     assert timeouts.LONGEST_BACK_OFF_SECONDS == deadline.LONGEST_BACK_OFF_SECONDS
     assert timeouts.RESERVE_SECONDS == deadline.RESERVE_SECONDS
-    for attempts in range(1, 11):
-        in_pipeline = deadline.longest_call_seconds(20, attempts)
-        assert in_pipeline == 20 * attempts + back_off_seconds(attempts), (
-            "the ladder and the pipeline wait differently"
-        )
+
+
+@pytest.mark.parametrize("attempts", range(1, 11))
+def test_the_pipeline_waits_as_long_as_the_arithmetic_says(
+    attempts: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("random.uniform", lambda low, high: high)
+    time = FakeTime()
+
+    def call(read_timeout_seconds: int) -> None:
+        time.sleep(read_timeout_seconds)
+        raise UnavailableError("in the last moment")
+
+    plan = deadline.Attempts(maximum=attempts, read_timeout_seconds=20, retry_on=(UnavailableError,))
+    with pytest.raises(UnavailableError):
+        plan.run(call, deadline.Deadline.of_lambda(None), time.sleep)
+    assert time.now == 20 * attempts + back_off_seconds(attempts), (
+        "the ladder and the pipeline wait differently"
+    )
 
 
 def test_the_defaults_leave_a_question_its_time() -> None:

@@ -10,7 +10,7 @@ from answer_parts import COLLECTION, LAKE, PRIVATE, Parts, function_of, id_of, r
 from components.vector_policies import index_name
 from ops.capture.computed import Computed
 from ops.capture.recording import RecordedResource, Recording, Unknown
-from rag.deadline import CONNECT_TIMEOUT_SECONDS, RESERVE_SECONDS
+from rag.deadline import CONNECT_RESERVE_SECONDS, RESERVE_SECONDS
 from rag.search import SEARCH_READ_TIMEOUT_SECONDS
 from vector_index.index import PAUSE_SECONDS, IndexRequest
 from walk import names, statements
@@ -282,7 +282,7 @@ def test_the_index_is_made_once_the_function_is_let_in(private: Recording) -> No
 
 def test_the_wait_for_a_new_collection_ends_before_the_function_is_cut_off(public: Recording) -> None:
     wait = json.loads(public.one(INVOCATION).inputs["input"])["wait_seconds"]
-    last_try = PAUSE_SECONDS + CONNECT_TIMEOUT_SECONDS + SEARCH_READ_TIMEOUT_SECONDS + RESERVE_SECONDS
+    last_try = PAUSE_SECONDS + CONNECT_RESERVE_SECONDS + SEARCH_READ_TIMEOUT_SECONDS + RESERVE_SECONDS
     assert wait >= 120, (
         "a data policy takes up to a minute to hold, and a collection half a minute to wake up"
     )

@@ -8,8 +8,10 @@ from botocore.exceptions import (
     ClientError,
     ConnectionError,
     ConnectTimeoutError,
+    CredentialRetrievalError,
     HTTPClientError,
     IncompleteReadError,
+    MetadataRetrievalError,
     ReadTimeoutError,
 )
 from urllib3 import exceptions as urllib3_exceptions
@@ -19,6 +21,7 @@ from rag.errors import (
     PipelineError,
     ThrottledError,
     UnavailableError,
+    UnreachableError,
     UpstreamTimeoutError,
 )
 
@@ -44,7 +47,9 @@ def typed_errors(what: str) -> Generator[None]:
         yield
     except ClientError as error:
         raise _from_reply(what, error) from error
-    except (ReadTimeoutError, ConnectTimeoutError, urllib3_exceptions.TimeoutError, TimeoutError) as error:
+    except ConnectTimeoutError as error:
+        raise UnreachableError(f"{what} got no connection in time.") from error
+    except (ReadTimeoutError, urllib3_exceptions.TimeoutError, TimeoutError) as error:
         raise UpstreamTimeoutError(f"{what} did not reply in time.") from error
     except (
         HTTPClientError,
@@ -54,6 +59,8 @@ def typed_errors(what: str) -> Generator[None]:
         OSError,
     ) as error:
         raise UnavailableError(f"{what} could not be reached: {type(error).__name__}.") from error
+    except (CredentialRetrievalError, MetadataRetrievalError) as error:
+        raise UnavailableError(f"{what} got no credentials to sign with: {type(error).__name__}.") from error
     except BotoCoreError as error:
         raise ConfigurationError(f"{what} could not be called: {type(error).__name__}.") from error
 

@@ -119,17 +119,15 @@ class _Heard:
 
 
 def _typed_events(events: Any, what: str) -> Iterator[Mapping[str, Any]]:
-    """The events of a stream; what is raised between them becomes a `PipelineError`."""
-    iterator = iter(events)
-    while True:
-        with typed_errors(what):
-            try:
-                event = next(iterator, None)
-            except ParserError as error:
-                raise UnavailableError(f"{what} sent a damaged event: {type(error).__name__}.") from error
-        if event is None:
-            return
-        yield event
+    """The events of a stream; what is raised between them becomes a `PipelineError`.
+
+    Bedrock sends events and nothing between them: the read time-out bounds the wait for the next one.
+    """
+    with typed_errors(what):
+        try:
+            yield from events
+        except ParserError as error:
+            raise UnavailableError(f"{what} sent a damaged event: {type(error).__name__}.") from error
 
 
 def _answer(pieces: list[str], stop_reason: str, usage: Mapping[str, int]) -> Answer:

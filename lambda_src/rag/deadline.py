@@ -9,7 +9,11 @@ from typing import Any, Self, TypeVar
 
 from rag.errors import DeadlineError, PipelineError
 
-CONNECT_TIMEOUT_SECONDS = 5
+# Long enough for a first packet that is lost: Linux sends it again after a second.
+CONNECT_TIMEOUT_SECONDS = 2
+# urllib3 waits that long for each address of a host, one after the other. An interface endpoint has one per zone.
+CONNECT_ADDRESSES = 3
+CONNECT_RESERVE_SECONDS = CONNECT_ADDRESSES * CONNECT_TIMEOUT_SECONDS
 # Kept back to build the reply, so that the caller gets a sentence instead of a function that was cut off.
 RESERVE_SECONDS = 2
 LONGEST_BACK_OFF_SECONDS = 8
@@ -40,7 +44,7 @@ class Deadline:
 
     def read_timeout_seconds(self, wanted: int, pause: float = 0) -> int:
         """`wanted`, or the step below the time left for one read that starts after `pause`; 0 when none fits."""
-        left = self.remaining_seconds() - pause - CONNECT_TIMEOUT_SECONDS - RESERVE_SECONDS
+        left = self.remaining_seconds() - pause - CONNECT_RESERVE_SECONDS - RESERVE_SECONDS
         return stepped_timeout(wanted, left)
 
     def check(self) -> None:
@@ -61,11 +65,6 @@ def back_off_seconds(retry: int) -> int:
     return min(2**retry, LONGEST_BACK_OFF_SECONDS)
 
 
-def longest_call_seconds(read_timeout_seconds: int, attempts: int) -> int:
-    """The longest that one call with its retries takes when every attempt runs into the read time-out."""
-    return read_timeout_seconds * attempts + sum(back_off_seconds(retry) for retry in range(attempts - 1))
-
-
 @dataclass(frozen=True, kw_only=True)
 class Attempts:
     """How often a call is tried, how long an attempt may read, and which failures are worth another one."""
@@ -78,7 +77,8 @@ class Attempts:
         """`call(read_timeout_seconds)` until it succeeds, raises what is not worth a retry, or time is short.
 
         Near the deadline an attempt gets a shorter read time-out; when none fits, the last failure is raised,
-        or `DeadlineError` when there was no attempt. At least one second of the deadline is always left.
+        or `DeadlineError` when there was no attempt. At least one second of the deadline is always left when `call`
+        keeps to the read time-out and to the connect time-out for each of at most `CONNECT_ADDRESSES` addresses.
         """
         failure: PipelineError = DeadlineError("Too little time was left for the first attempt.")
         for retry in range(self.maximum):

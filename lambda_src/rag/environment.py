@@ -29,6 +29,13 @@ class Environment:
             self.fault(f"{name} is not set")
         return value
 
+    def secret(self, name: str) -> str:
+        """A value that must not be empty, that fits into a header, and that no fault shows."""
+        value = self.text(name)
+        if not value.isprintable() or " " in value:
+            self.fault(f"{name} holds blanks or control characters, it must be one word on one line")
+        return value
+
     def choice(self, name: str, *allowed: str) -> str:
         """One of `allowed`."""
         value = self.text(name)
@@ -72,7 +79,9 @@ class Environment:
         """
         value = self.text(name)
         if value and not _is_url(value, schemes) and not (_is_url(value, loopback) and _is_loopback(value)):
-            self.fault(f"{name} is {value!r}, it must look like {' or '.join(schemes)}://host")
+            self.fault(
+                f"{name} {_shown(value)}, it must look like {' or '.join(schemes)}://host, without query and fragment"
+            )
         return value.rstrip("/")
 
     def finish(self) -> None:
@@ -87,6 +96,15 @@ def _is_url(value: str, schemes: tuple[str, ...]) -> bool:
     except ValueError:
         return False
     return parts.scheme in schemes and bool(parts.hostname) and not parts.query and not parts.fragment
+
+
+def _shown(value: str) -> str:
+    """What may be shown of an address: the rest can hold a password or a key."""
+    try:
+        parts = urlsplit(value)
+    except ValueError:
+        return "is no address"
+    return f"is '{parts.scheme}://{parts.hostname}...'" if parts.hostname else "is no address"
 
 
 def _is_loopback(value: str) -> bool:

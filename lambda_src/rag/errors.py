@@ -53,6 +53,14 @@ class UnavailableError(PipelineError):
     sentence = "A service behind this one is not available at the moment. Try again in some seconds."
 
 
+class UnreachableError(PipelineError):
+    """No address of a service's host took a connection in time. The next attempt would wait as long for nothing."""
+
+    status_code = 503
+    code = UnavailableError.code
+    sentence = UnavailableError.sentence
+
+
 class UpstreamTimeoutError(PipelineError):
     """A service behind the pipeline did not reply within its read time-out."""
 

@@ -1,33 +1,30 @@
 """Answers from an OpenAI-compatible service: OpenAI itself or an inference server of our own."""
 
 import json
-from collections.abc import Generator, Iterator, Mapping
-from contextlib import closing, contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
+from time import monotonic
 from typing import Any
 
 import urllib3
-from urllib3.exceptions import HTTPError, NewConnectionError, TimeoutError
+from urllib3.exceptions import HTTPError
 
 from rag.answers import Answer, Prompt
 from rag.deadline import CONNECT_TIMEOUT_SECONDS
-from rag.errors import (
-    ConfigurationError,
-    PipelineError,
-    ThrottledError,
-    UnavailableError,
-    UpstreamTimeoutError,
-)
+from rag.errors import UnavailableError, UpstreamTimeoutError
+from rag.openai_errors import WHAT, inner_error, refusal, typed_errors
 from rag.prompt import messages
 from rag.server_sent_events import event_data
 
 # More than the threads of the API that can answer at one time: a connection beyond it would be made anew per call.
 MAX_POOL_CONNECTIONS = 256
+# No answer comes near; an endless reply must not fill the memory.
+MAX_REPLY_BYTES = 4_000_000
+# How long a service that has said that it is done may take to end its reply, so that the connection can be kept.
+LAST_READ_SECONDS = 0.1
 # Finish reasons after which the text is not whole.
 TRUNCATED = {"length", "content_filter"}
-WHAT = "The answer service"
-# What an unusual reply makes of our reading of it.
-UNREADABLE = (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,8 +50,9 @@ class OpenAIAnswerer:
 
     def answer(self, prompt: Prompt, read_timeout_seconds: int) -> Answer:
         """The whole answer. Raises a `PipelineError`."""
-        with _typed_errors(), closing(self._post(prompt, read_timeout_seconds, {})) as response:
-            reply = json.loads(response.data)
+        end = monotonic() + read_timeout_seconds
+        with typed_errors(), closing(self._post(prompt, read_timeout_seconds, {})) as response:
+            reply = json.loads(_body(response, end))
             heard = _Heard()
             heard.text_of(reply, "message")
             if not heard.choices:
@@ -66,11 +64,12 @@ class OpenAIAnswerer:
         # Without this option the last event brings no usage; a service that does not know it sends none either.
         asked = {"stream": True, "stream_options": {"include_usage": True}}
         heard = _Heard()
-        with _typed_errors():
+        with typed_errors():
             response = self._post(prompt, read_timeout_seconds, asked)
         # Closing the response closes its connection, unless all of it was read.
         with closing(response):
             yield from _pieces(response, heard)
+            _read_end(response)
         yield heard.answer()
 
     def _post(
@@ -98,7 +97,7 @@ class OpenAIAnswerer:
         )
         if response.status != 200:
             response.close()
-            raise _refusal(response.status, self._settings.model)
+            raise refusal(response.status, self._settings.model)
         return response
 
 
@@ -115,7 +114,7 @@ class _Heard:
     def text_of(self, document: Any, part: str) -> str:
         """The text under `part` of the first choice, empty when there is none; the rest of it is kept."""
         if document.get("error"):
-            raise _inner_error(document["error"])
+            raise inner_error(document["error"])
         self.usage = document.get("usage") or self.usage
         text = ""
         for choice in document["choices"][:1]:
@@ -136,17 +135,41 @@ class _Heard:
         )
 
 
+def _body(response: urllib3.BaseHTTPResponse, end: float) -> bytes:
+    """All of a plain reply. The read time-out holds for each part; this bounds the time of all, and their size."""
+    content = bytearray()
+    while part := response.read1(65_536):
+        content += part
+        if monotonic() > end:
+            raise UpstreamTimeoutError(f"{WHAT} did not reply in full in time.")
+        if len(content) > MAX_REPLY_BYTES:
+            raise UnavailableError(f"{WHAT} sent a reply of more than {MAX_REPLY_BYTES} bytes.")
+    return bytes(content)
+
+
 def _pieces(response: urllib3.BaseHTTPResponse, heard: _Heard) -> Iterator[str]:
-    """The text of each event of `response`, which `heard` keeps. Raises when the stream ends before its time."""
+    """The text of each event of `response`, which `heard` keeps, and an empty one after each part that arrives.
+
+    Raises when the stream ends before its time.
+    """
     events = event_data(iter(lambda: response.read1(65_536), b""))
     while not heard.is_done:
-        with _typed_errors():
+        with typed_errors():
             data = next(events, None)
             if data is None and not heard.stop_reason:
                 raise UnavailableError(f"{WHAT} broke off.")
             heard.is_done = data is None or data.strip() == b"[DONE]"
-            piece = "" if data is None or heard.is_done else heard.text_of(json.loads(data), "delta")
+            piece = heard.text_of(json.loads(data), "delta") if data and not heard.is_done else ""
         yield piece
+
+
+def _read_end(response: urllib3.BaseHTTPResponse) -> None:
+    """A connection is kept when the end of its reply was read. urllib3 sets the time-out anew with each request."""
+    sock = getattr(response.connection, "sock", None)
+    if sock is not None:
+        sock.settimeout(LAST_READ_SECONDS)
+        with suppress(HTTPError, OSError):
+            response.read1(1)
 
 
 def _text(content: Any) -> str:
@@ -161,39 +184,3 @@ def _text(content: Any) -> str:
 def _count(usage: Mapping[str, Any], key: str) -> int:
     count = usage.get(key)
     return count if isinstance(count, int) else 0
-
-
-@contextmanager
-def _typed_errors() -> Generator[None]:
-    """Raise a `PipelineError` for whatever urllib3 raises inside, and for a reply that cannot be read."""
-    try:
-        yield
-    except NewConnectionError as error:
-        # urllib3 counts a refused connection among the time-outs.
-        raise UnavailableError(f"{WHAT} refused the connection.") from error
-    except TimeoutError as error:
-        raise UpstreamTimeoutError(f"{WHAT} did not reply in time.") from error
-    except (HTTPError, OSError) as error:
-        raise UnavailableError(f"{WHAT} could not be reached: {type(error).__name__}.") from error
-    except UNREADABLE as error:
-        raise UnavailableError(f"{WHAT} sent a reply that is no chat completion.") from error
-
-
-def _refusal(status: int, model: str) -> PipelineError:
-    if status == 429:
-        return ThrottledError(f"{WHAT} replied with 429.")
-    if status in (408, 504):
-        return UpstreamTimeoutError(f"{WHAT} replied with {status}.")
-    if status >= 500:
-        return UnavailableError(f"{WHAT} replied with {status}.")
-    return ConfigurationError(
-        f"{WHAT} replied with {status}. Check OPENAI_BASE_URL, OPENAI_API_KEY and that it serves {model}."
-    )
-
-
-def _inner_error(error: Any) -> PipelineError:
-    """An error in a reply whose status said that all is well, as inference servers send it inside a stream."""
-    words = f"{error.get('type')} {error.get('code')}".lower() if isinstance(error, dict) else ""
-    if "429" in words or "rate_limit" in words:
-        return ThrottledError(f"{WHAT} broke off: too many requests.")
-    return UnavailableError(f"{WHAT} broke off with an error.")

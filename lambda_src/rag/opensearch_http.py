@@ -68,10 +68,12 @@ class OpenSearchHttp:
         """One attempt. `payload` is a JSON value, bytes of JSON lines, or None.
 
         Raises `ThrottledError` for 429, `UnavailableError` for 5xx, a lost connection and a success that is no JSON
-        object, `UpstreamTimeoutError` when nothing came back in time. Every other status is returned.
+        object, `UnreachableError` without a connection in time, `UpstreamTimeoutError` when nothing came back in
+        time. Every other status is returned.
         """
-        request = self._signed(method, path, payload)
         with typed_errors(f"{method} {path}"):
+            request = self._signed(method, path, payload)
+            # botocore reads the whole body itself, as its clients do: each part of it has the read time-out.
             response = self._session(read_timeout_seconds).send(request.prepare())
             content = response.content
         if response.status_code == 429:

@@ -32,7 +32,8 @@ def answer_question(
     """Answer `question` from the indexed documents. Raises a `PipelineError` within the deadline.
 
     Without a passage the answer model is not called. `cancelled` is asked before each call: when it is True,
-    `CallerGoneError` is raised.
+    `CallerGoneError` is raised. A call that runs is not broken off: whoever serves callers that may leave takes
+    `stream_answer`.
     """
     run = _Run(question, services, deadline, cancelled)
     passages = run.find_passages()
@@ -41,14 +42,14 @@ def answer_question(
     prompt = run.prompt(passages)
     with run.stage("answer"):
         answer = run.attempt(
-            services.model_attempts(), lambda timeout: services.answerer.answer(prompt, timeout)
+            services.answer_attempts(), lambda timeout: services.answerer.answer(prompt, timeout)
         )
     return run.result(answer, passages)
 
 
 def stream_answer(
     question: Question, services: Services, deadline: Deadline, cancelled: Callable[[], bool] = never
-) -> Iterator[Sources | Delta | Result]:
+) -> Generator[Sources | Delta | Result]:
     """As `answer_question`, in parts: `Sources`, then at least one `Delta`, then the `Result` with the whole text.
 
     Nothing is given away before it is certain that the model does answer; until then a failed call is tried
@@ -62,7 +63,7 @@ def stream_answer(
     prompt = run.prompt(passages)
     shown = 0
     with run.stage("answer"):
-        reply, part = run.attempt(services.model_attempts(), lambda timeout: run.start(prompt, timeout))
+        reply, part = run.attempt(services.answer_attempts(), lambda timeout: run.start(prompt, timeout))
         with closing(reply):
             while isinstance(part, str):
                 if not shown:

@@ -20,13 +20,14 @@ SYSTEM_TEXT = (
 )
 
 # Removed wherever they stand: control characters other than tab and line feed, marks that reverse the order of
-# writing, and characters without width or form, in which a text can hide another one from its reader. The joiners
-# U+200C and U+200D stay, since words of Persian and of Indian languages, and emoji, are written with them.
+# writing, and characters without width or form, in which a text can hide another one from its reader.
 INVISIBLE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
     "\U000e0000-\U000e007f]"
 )
-JOINERS = re.compile("[\u200c\u200d\ufe00-\ufe0f]")
+# These show nothing by themselves but stay, since words and emoji are written with them: joiners of Persian and of
+# Indian languages, fillers of Korean, vowels of Khmer, the blank of Braille, variation selectors.
+UNSEEN_ALONE = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u200c\u200d\u2800\u3164\ufe00-\ufe0f\uffa0]")
 LINE_ENDS = re.compile("\r\n?|[\u2028\u2029\x85]")
 # What either of the two finds, as one class of characters: a text without any is left alone.
 UNUSUAL = re.compile(f"{INVISIBLE.pattern[:-1]}\u2028\u2029]")
@@ -47,7 +48,7 @@ def is_blank(text: str) -> bool:
     """True when nothing of `text` can be seen."""
     if "!" <= text[:1] <= "~":
         return False
-    return not JOINERS.sub("", clean_text(text)).strip()
+    return not UNSEEN_ALONE.sub("", clean_text(text)).strip()
 
 
 def build_prompt(question: str, passages: Sequence[Passage], history: Iterable[Turn] = ()) -> Prompt:

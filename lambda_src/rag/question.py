@@ -62,8 +62,7 @@ def checked_text(text: Any, what: str = "The question") -> str:
         raise QuestionError(f"{what} must be a text.")
     if len(text) > MAX_QUESTION_CHARACTERS:
         raise QuestionTooLongError(f"{what} may have at most {MAX_QUESTION_CHARACTERS} characters.")
-    if any("\ud800" <= character <= "\udfff" for character in text):
-        raise QuestionError(f"{what} holds half of a surrogate pair, which is no character.")
+    _refuse_half_characters(text, what)
     if is_blank(text):
         raise QuestionError(f"{what} is empty.")
     return text.strip()
@@ -90,7 +89,13 @@ def _keys(value: Any, name: str) -> tuple[str, ...]:
     for key in value:
         if not isinstance(key, str) or not 1 <= len(key.encode("utf-8", "surrogatepass")) <= MAX_KEY_BYTES:
             raise QuestionError(f"{name} must hold texts of 1 to {MAX_KEY_BYTES} bytes.")
+        _refuse_half_characters(key, name)
     return tuple(value)
+
+
+def _refuse_half_characters(text: str, what: str) -> None:
+    if any("\ud800" <= character <= "\udfff" for character in text):
+        raise QuestionError(f"{what} holds half of a surrogate pair, which is no character.")
 
 
 def _refuse_unknown(document: Mapping[Any, Any], known: tuple[str, ...], what: str) -> None:

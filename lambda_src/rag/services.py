@@ -54,17 +54,27 @@ class Services:
             def call(read_timeout_seconds: int, part: Sequence[str] = part) -> Vectors:
                 return embed(self.bedrock_client(read_timeout_seconds), self.settings, part, purpose)
 
-            made = self.model_attempts().run(call, deadline, self.sleep)
+            made = self.embedding_attempts().run(call, deadline, self.sleep)
             vectors += made.vectors
             tokens += made.tokens
         return Vectors(vectors=vectors, tokens=tokens)
 
-    def model_attempts(self) -> Attempts:
-        """Attempts for a call of a model."""
+    def embedding_attempts(self) -> Attempts:
+        """Attempts for a call of the embedding model."""
+        return self._model_attempts(ThrottledError, UnavailableError, UpstreamTimeoutError)
+
+    def answer_attempts(self) -> Attempts:
+        """Attempts for a call of the answer model. One that took too long did its work, which is paid for.
+
+        Asked again it would take as long again.
+        """
+        return self._model_attempts(ThrottledError, UnavailableError)
+
+    def _model_attempts(self, *retry_on: type[PipelineError]) -> Attempts:
         return Attempts(
             maximum=self.settings.bedrock_max_attempts,
             read_timeout_seconds=self.settings.bedrock_read_timeout_seconds,
-            retry_on=(ThrottledError, UnavailableError, UpstreamTimeoutError),
+            retry_on=retry_on,
         )
 
     def search_attempts(self) -> Attempts:

@@ -4,8 +4,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from rag.deadline import CONNECT_TIMEOUT_SECONDS, RESERVE_SECONDS, Deadline
-from rag.errors import PipelineError, SearchError, ThrottledError, UnavailableError, UpstreamTimeoutError
+from rag.deadline import CONNECT_RESERVE_SECONDS, RESERVE_SECONDS, Deadline
+from rag.errors import (
+    PipelineError,
+    SearchError,
+    ThrottledError,
+    UnavailableError,
+    UnreachableError,
+    UpstreamTimeoutError,
+)
 from rag.search import SEARCH_READ_TIMEOUT_SECONDS
 
 PAUSE_SECONDS = 5
@@ -58,7 +65,7 @@ class Patience:
         return {"waited_seconds": round(self.waited_seconds), "waited_for": self.waited_for}
 
     def _has_time(self) -> bool:
-        next_attempt = PAUSE_SECONDS + CONNECT_TIMEOUT_SECONDS + SEARCH_READ_TIMEOUT_SECONDS + RESERVE_SECONDS
+        next_attempt = PAUSE_SECONDS + CONNECT_RESERVE_SECONDS + SEARCH_READ_TIMEOUT_SECONDS + RESERVE_SECONDS
         is_within = self.waited_seconds + PAUSE_SECONDS <= self.wait_seconds
         return is_within and self.deadline.remaining_seconds() > next_attempt
 
@@ -80,6 +87,6 @@ def _worth_waiting_for(error: PipelineError) -> str | None:
         # A second creation meets an index that is there but not visible yet; a second move an alias that moved.
         is_new = error.http_status == 404 or error.error_type == "resource_already_exists_exception"
         return "the collection to know its new index" if is_new else None
-    if isinstance(error, ThrottledError | UnavailableError | UpstreamTimeoutError):
+    if isinstance(error, ThrottledError | UnavailableError | UnreachableError | UpstreamTimeoutError):
         return "the collection to reply"
     return None

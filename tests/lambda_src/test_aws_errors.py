@@ -6,9 +6,11 @@ import pytest
 from botocore.exceptions import (
     ClientError,
     ConnectTimeoutError,
+    CredentialRetrievalError,
     EndpointConnectionError,
     EventStreamError,
     IncompleteReadError,
+    MetadataRetrievalError,
     NoCredentialsError,
     ReadTimeoutError,
     ResponseStreamingError,
@@ -21,6 +23,7 @@ from rag.errors import (
     PipelineError,
     ThrottledError,
     UnavailableError,
+    UnreachableError,
     UpstreamTimeoutError,
 )
 
@@ -53,7 +56,9 @@ def reply_error(code: str, status: int, kind: type[ClientError] = ClientError) -
         (reply_error("serviceUnavailableException", 400, EventStreamError), UnavailableError),
         (reply_error("validationException", 400, EventStreamError), ConfigurationError),
         (ReadTimeoutError(endpoint_url="https://bedrock"), UpstreamTimeoutError),
-        (ConnectTimeoutError(endpoint_url="https://bedrock"), UpstreamTimeoutError),
+        (ConnectTimeoutError(endpoint_url="https://bedrock"), UnreachableError),
+        (CredentialRetrievalError(provider="container-role", error_msg="secret"), UnavailableError),
+        (MetadataRetrievalError(error_msg="secret"), UnavailableError),
         (EndpointConnectionError(endpoint_url="https://bedrock"), UnavailableError),
         (IncompleteReadError(actual_bytes=1, expected_bytes=2), UnavailableError),
         (ResponseStreamingError(error="x"), UnavailableError),

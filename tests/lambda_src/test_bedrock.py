@@ -63,7 +63,7 @@ def answerer(*outcomes: Any, settings: PipelineSettings = SETTINGS) -> tuple[Bed
 def test_the_client_makes_one_attempt_within_the_read_timeout(clients: BedrockClients) -> None:
     client = clients(20)
     assert client.meta.config.retries["total_max_attempts"] == 1, "botocore's own retries know no deadline"
-    assert (client.meta.config.connect_timeout, client.meta.config.read_timeout) == (5, 20)
+    assert (client.meta.config.connect_timeout, client.meta.config.read_timeout) == (2, 20)
     assert client.meta.region_name == "eu-central-1"
     assert client.meta.config.max_pool_connections >= 64, "an API with many threads would drop connections"
 

@@ -143,7 +143,10 @@ def test_reasons_hold_no_text_of_the_document() -> None:
     secret = b"s3cr3t"
     contents = {
         ".jsonl": b'{"a": ' + secret,
-        ".csv": b'a\n"' + secret * 30_000,
+        ".csv": b'a\n"' + secret * 200_000,
+        ".tsv": b"a\n1\n" + secret + b"\r" + secret,
+        ".ndjson": b'{"s3cr3t": ' * 100_000,
+        ".parquet": b"PAR1" + secret * 3 + b"PAR1",
         ".pdf": b"%PDF-1.4 " + secret,
         ".txt": secret + b"\x00\xff",
     }

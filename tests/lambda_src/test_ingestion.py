@@ -288,7 +288,7 @@ def test_the_environment_of_the_function_is_reported_whole() -> None:
         IngestionSettings.from_environment({**INGESTION_ENVIRONMENT, **changes, "DATA_LAKE_BUCKET": " "})
     for told in (
         "COLLECTION_GENERATION is 'OLD'", "DATA_LAKE_BUCKET is not set", "AWS_REGION is not set",
-        "QUEUE_URL is 'queue'", "MAXIMUM_RECEIVES is '0'",
+        "QUEUE_URL is no address", "MAXIMUM_RECEIVES is '0'",
     ):  # fmt: skip
         assert told in str(error.value)
 

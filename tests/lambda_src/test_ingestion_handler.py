@@ -212,7 +212,7 @@ def test_clients_are_made_at_the_first_call_with_time_outs_of_our_own(
     factory = handler.tools_factory()
     assert set(made) == {"s3", "sqs"}
     for config in made.values():
-        assert (config.connect_timeout, config.read_timeout) == (5, 20), (
+        assert (config.connect_timeout, config.read_timeout) == (2, 20), (
             "a lost connection takes the whole run"
         )
     first, second = (factory(Deadline(lambda: 60)) for _ in range(2))

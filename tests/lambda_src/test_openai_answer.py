@@ -1,9 +1,8 @@
 """Answers from an OpenAI-compatible service, against a loopback server: whole, streamed, refused and broken off."""
 
-import json
 import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import count
 from typing import Any
 
 import pytest
@@ -16,97 +15,20 @@ from rag.errors import (
     UnavailableError,
     UpstreamTimeoutError,
 )
-from rag.openai_answer import OpenAIAnswerer, OpenAISettings
+from rag.openai_answer import MAX_REPLY_BYTES, OpenAIAnswerer, OpenAISettings
+from tests.lambda_src.openai_server import USAGE, Server, completion, delta, openai_server
 
 PROMPT = Prompt(
     system_text="Rules.",
     user_text="Why?",
     history=(Turn(role="user", text="Hi."), Turn(role="assistant", text="Hello.")),
 )
-USAGE = {"prompt_tokens": 3, "completion_tokens": 2}
-
-
-class Server(ThreadingHTTPServer):
-    """Gives one reply to everything and keeps what it received.
-
-    A list as reply is streamed, each item a piece of its own; an exception in it cuts the connection, and a
-    threading.Event waits until the client has gone or the test is over.
-    """
-
-    reply: tuple[int, Any]
-    received: list[tuple[str, dict[str, str], dict[str, Any]]]
-    connections: set[Any]
-    gone: threading.Event
-
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that goes away in the middle of a reply is what some tests are about."""
-
-
-class Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-
-    def do_POST(self) -> None:
-        server: Any = self.server
-        body = json.loads(self.rfile.read(int(self.headers["content-length"])))
-        server.received.append((self.path, {k.lower(): v for k, v in self.headers.items()}, body))
-        server.connections.add(self.client_address)
-        status, reply = server.reply
-        self.send_response(status)
-        self.send_header("location", "/elsewhere")
-        if isinstance(reply, list):
-            self._stream(server, reply)
-        else:
-            content = reply if isinstance(reply, bytes) else json.dumps(reply).encode()
-            self.send_header("content-length", str(len(content)))
-            self.end_headers()
-            self.wfile.write(content)
-
-    def _stream(self, server: Server, pieces: list[Any]) -> None:
-        self.send_header("transfer-encoding", "chunked")
-        self.end_headers()
-        for piece in pieces:
-            if isinstance(piece, threading.Event):
-                self._wait_for_the_end(server)
-                return
-            if isinstance(piece, Exception):
-                self.close_connection = True
-                return
-            data = piece if isinstance(piece, bytes) else b"data: " + json.dumps(piece).encode() + b"\n\n"
-            self.wfile.write(b"%x\r\n%s\r\n" % (len(data), data))
-        self.wfile.write(b"0\r\n\r\n")
-
-    def _wait_for_the_end(self, server: Server) -> None:
-        """A client that closes its connection is seen as an empty read."""
-        self.close_connection = True
-        self.connection.settimeout(10)
-        try:
-            if self.connection.recv(1) == b"":
-                server.gone.set()
-        except OSError:
-            server.gone.set()
-
-    def log_message(self, format: str, *args: Any) -> None:
-        """Keep the test's output clean."""
 
 
 @pytest.fixture
 def server() -> Iterator[Server]:
-    with Server(("127.0.0.1", 0), Handler) as server:
-        server.received, server.connections, server.gone = [], set(), threading.Event()
-        server.reply = (200, completion("They sleep."))
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
-        thread.start()
-        yield server
-        server.shutdown()
-
-
-def completion(content: Any, finish_reason: str = "stop") -> dict[str, Any]:
-    message = {"role": "assistant", "content": content}
-    return {"choices": [{"message": message, "finish_reason": finish_reason}], "usage": USAGE}
-
-
-def delta(finish_reason: str | None = None, **delta: Any) -> dict[str, Any]:
-    return {"choices": [{"index": 0, "delta": delta, "finish_reason": finish_reason}], "usage": None}
+    with openai_server() as running:
+        yield running
 
 
 STREAM: list[Any] = [
@@ -122,8 +44,8 @@ STREAM: list[Any] = [
 
 
 def answerer(server: Server, api_key: str = "sk-1", temperature: float | None = None) -> OpenAIAnswerer:
-    base_url = f"http://127.0.0.1:{server.server_port}/v1"
-    return OpenAIAnswerer(OpenAISettings(base_url=base_url, model="gpt", api_key=api_key), 1024, temperature)
+    settings = OpenAISettings(base_url=server.base_url, model="gpt", api_key=api_key)
+    return OpenAIAnswerer(settings, 1024, temperature)
 
 
 def test_an_answer_comes_from_chat_completions(server: Server) -> None:
@@ -167,7 +89,42 @@ def test_a_connection_is_kept_between_answers(server: Server) -> None:
     one = answerer(server)
     for _ in range(3):
         one.answer(PROMPT, 5)
+    server.reply = (200, STREAM)
+    for _ in range(3):
+        list(one.stream(PROMPT, 5))
     assert len(server.connections) == 1, "every answer pays for a new connection"
+
+
+def test_a_service_that_is_done_but_does_not_end_its_reply_is_not_waited_for(server: Server) -> None:
+    server.reply = (200, [*STREAM, threading.Event()])
+    *_, last = answerer(server).stream(PROMPT, 60)
+    assert isinstance(last, Answer) and last.text == "They sleep."
+    assert server.gone.wait(5), "the answer was there, and its caller had to wait for the service to hang up"
+
+
+def test_a_stream_tells_of_each_part_that_arrives_even_without_an_event(server: Server) -> None:
+    server.reply = (200, [b": keep-alive\n\n"] * 9 + STREAM)
+    stream = answerer(server).stream(PROMPT, 5)
+    assert next(stream) == "", "nobody could look whether the caller is still there, or at the time"
+    assert list(stream)[-1] == Answer(text="They sleep.", stop_reason="stop", input_tokens=3, output_tokens=2)
+
+
+@pytest.mark.parametrize("seconds_per_part", [1, 100])
+def test_a_plain_reply_that_trickles_in_is_given_up_when_its_time_is_over(
+    server: Server, monkeypatch: pytest.MonkeyPatch, seconds_per_part: int
+) -> None:
+    looks = count(step=seconds_per_part)
+    monkeypatch.setattr("rag.openai_answer.monotonic", lambda: next(looks))
+    server.reply = (200, (b" " for _ in range(300)))
+    with pytest.raises(UpstreamTimeoutError, match="in full"):
+        answerer(server).answer(PROMPT, 20)
+
+
+def test_a_plain_reply_without_an_end_does_not_fill_the_memory(server: Server) -> None:
+    whole = b'{"choices": [{"message": {"content": "They sleep."}}]}'
+    server.reply = (200, whole + b" " * MAX_REPLY_BYTES)
+    with pytest.raises(UnavailableError, match="more than"):
+        answerer(server).answer(PROMPT, 20)
 
 
 @pytest.mark.parametrize("content", [None, "", " ", []])
@@ -266,7 +223,7 @@ def test_a_service_that_stops_in_the_middle_of_a_stream_is_given_up(server: Serv
     stream = answerer(server).stream(PROMPT, 1)
     assert next(stream) == "They"
     with pytest.raises(UpstreamTimeoutError):
-        next(stream)
+        list(stream)
 
 
 def test_closing_a_stream_closes_its_connection(server: Server) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from botocore.credentials import Credentials
+from botocore.exceptions import CredentialRetrievalError, MetadataRetrievalError
 
 from rag import opensearch_http
 from rag.deadline import Deadline
@@ -138,6 +139,27 @@ def test_without_credentials_nothing_is_sent(server: Server) -> None:
     http = OpenSearchHttp(f"http://127.0.0.1:{server.server_port}", "eu-central-1", None)
     with pytest.raises(ConfigurationError, match="credentials"):
         http.send("GET", "/_alias", None, 20)
+    assert server.received == []
+
+
+@pytest.mark.parametrize(
+    "raised",
+    [
+        CredentialRetrievalError(provider="container-role", error_msg="secret"),
+        MetadataRetrievalError(error_msg="secret"),
+    ],
+)
+def test_credentials_that_cannot_be_renewed_at_the_moment_are_an_error_of_ours(
+    server: Server, raised: Exception
+) -> None:
+    class Expired:
+        def get_frozen_credentials(self) -> Any:
+            raise raised
+
+    http = OpenSearchHttp(f"http://127.0.0.1:{server.server_port}", "eu-central-1", Expired())
+    with pytest.raises(UnavailableError, match="no credentials") as error:
+        http.send("GET", "/_alias", None, 20)
+    assert "secret" not in str(error.value)
     assert server.received == []
 
 

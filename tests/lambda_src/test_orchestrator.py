@@ -191,7 +191,7 @@ def test_a_call_that_is_throttled_for_ever_is_given_up_with_a_second_left(lambda
 def test_an_attempt_near_the_deadline_reads_no_longer_than_the_deadline_allows() -> None:
     scene = Scene(lambda_seconds=15)
     assert scene.ask({"query": "hi"})[0] == 200
-    assert scene.bedrock.read_timeouts == [8, 8], "15 s less 5 s to connect and 2 s in reserve"
+    assert scene.bedrock.read_timeouts == [5, 5], "15 s less 6 s to connect and 2 s in reserve"
     odd = Scene(lambda_seconds=18.4)
     assert odd.ask({"query": "hi"})[0] == 200
     assert odd.bedrock.read_timeouts == [8, 8], "each length of time would make a client of its own"
@@ -211,13 +211,18 @@ def test_a_validation_error_is_not_tried_again() -> None:
         ("InternalServerException", 500, 503),
         ("ModelErrorException", 424, 503),
         ("ModelNotReadyException", 429, 429),
-        ("ModelTimeoutException", 408, 504),
     ],
 )
 def test_a_failing_model_is_tried_again_and_then_reported(code: str, http_status: int, status: int) -> None:
     scene = Scene(outcomes=[client_error(code, http_status)])
     assert scene.ask({"query": "hi"})[0] == status
     assert len(scene.bedrock.conversations) == 3
+
+
+def test_a_model_that_takes_too_long_is_reported_and_not_paid_for_again() -> None:
+    scene = Scene(outcomes=[client_error("ModelTimeoutException", 408)])
+    assert scene.ask({"query": "hi"})[0] == 504
+    assert len(scene.bedrock.conversations) == 1
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from botocore.exceptions import ConnectTimeoutError
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -18,8 +19,10 @@ from rag.errors import (
     PipelineError,
     ThrottledError,
     UnavailableError,
+    UnreachableError,
     UpstreamTimeoutError,
 )
+from rag.openai_answer import OpenAIAnswerer, OpenAISettings
 from rag.pipeline import Question, answer_question, never, stream_answer
 from rag.prompt import NO_ANSWER_MARKER
 from rag.results import NO_ANSWER, NO_DOCUMENTS, Delta, Result, Source, Sources, Usage
@@ -34,6 +37,7 @@ from tests.lambda_src.fakes import (
     services,
     stream_events,
 )
+from tests.lambda_src.openai_server import openai_server
 
 SOURCE = Source(document_key="raw/pdfs/cats.txt", page=None, score=0.9)
 THROTTLED = client_error("ThrottlingException", 429)
@@ -131,15 +135,39 @@ def test_a_conversation_goes_along_within_its_share_of_the_budget() -> None:
     assert scene.search.asked[0][1] == "Do they sleep?"
 
 
-@pytest.mark.parametrize(
-    "code", ["ThrottlingException", "ServiceUnavailableException", "ModelTimeoutException"]
-)
+@pytest.mark.parametrize("code", ["ThrottlingException", "ServiceUnavailableException"])
 def test_what_may_pass_is_tried_again_inside_the_deadline(code: str) -> None:
     failure = client_error(code, 503)
     assert list(Scene(failure, failure, converse_reply({"text": "Yes."})).stream())[-1].answer == "Yes."
     scene = Scene(failure, failure, converse_reply({"text": "Yes."}))
     assert scene.answer().answer == "Yes."
     assert len(scene.bedrock.conversations) == 3
+
+
+def test_an_answer_that_took_too_long_is_not_paid_for_twice_and_an_embedding_is_tried_again() -> None:
+    slow = client_error("ModelTimeoutException", 408)
+    for ask in (lambda scene: scene.answer(), lambda scene: list(scene.stream())):
+        scene = Scene(slow, converse_reply({"text": "Yes."}))
+        scene.bedrock.embed_outcomes = [slow, None]
+        with pytest.raises(UpstreamTimeoutError):
+            ask(scene)
+        assert (len(scene.bedrock.embedded), len(scene.bedrock.conversations)) == (2, 1)
+
+
+def test_a_service_that_takes_no_connection_is_not_tried_again() -> None:
+    scene = Scene()
+    scene.bedrock.embed_outcomes = [ConnectTimeoutError(endpoint_url="https://bedrock")]
+    with pytest.raises(UnreachableError):
+        scene.answer()
+    scene.bedrock.embed_outcomes = []
+    scene.search.outcomes = [UnreachableError("no address answered")]
+    with pytest.raises(UnreachableError):
+        scene.answer()
+    scene.search.outcomes = []
+    scene.bedrock.outcomes = [ConnectTimeoutError(endpoint_url="https://bedrock")]
+    with pytest.raises(UnreachableError):
+        scene.answer()
+    assert (len(scene.bedrock.embedded), scene.search.searches, len(scene.bedrock.conversations)) == (3, 2, 1)
 
 
 def test_what_will_not_pass_is_not_tried_again() -> None:
@@ -224,6 +252,25 @@ def test_a_stream_does_not_outlive_the_deadline() -> None:
     scene.services = replace(scene.services, answerer=Slow())
     with pytest.raises(DeadlineError):
         list(scene.stream())
+    assert scene.deadline.remaining_seconds() >= 0, "the request went on after its time"
+
+
+def test_a_stream_of_comments_does_not_outlive_the_deadline() -> None:
+    scene = Scene(seconds=60)
+
+    class Paced(OpenAIAnswerer):
+        def stream(self, prompt: Prompt, read_timeout_seconds: int) -> Iterator[str | Answer]:
+            for piece in super().stream(prompt, read_timeout_seconds):
+                scene.time.sleep(1)
+                yield piece
+
+    with openai_server() as upstream:
+        upstream.reply = (200, (b": keep-alive\n\n" for _ in range(100_000)))
+        settings = OpenAISettings(base_url=upstream.base_url, model="gpt", api_key="")
+        scene.services = replace(scene.services, answerer=Paced(settings, 500))
+        with pytest.raises(DeadlineError):
+            list(scene.stream())
+        assert upstream.gone.wait(20), "the connection stays open"
     assert scene.deadline.remaining_seconds() >= 0, "the request went on after its time"
 
 

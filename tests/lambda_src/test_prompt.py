@@ -82,13 +82,24 @@ def test_the_model_knows_the_one_word_for_no_answer() -> None:
         ("a\r\nb\rc\u2028d\te", "a\nb\nc\nd\te"),
         ("می\u200cخواهم 👨\u200d👩", "می\u200cخواهم 👨\u200d👩"),
         ("日本語 é", "日本語 é"),
+        ("\u115f\u1161 \u2801\u2800\u2801", "\u115f\u1161 \u2801\u2800\u2801"),
     ],
 )
 def test_a_text_is_cleaned_of_what_hides_and_of_nothing_else(text: str, cleaned: str) -> None:
     assert clean_text(text) == cleaned
 
 
-@pytest.mark.parametrize("text", ["", " \n", "\u200b\u200c\u200d\ufe0f", "\x00\ufeff", "\u00a0\u3000"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        " \n",
+        "\u200b\u200c\u200d\ufe0f",
+        "\x00\ufeff",
+        "\u00a0\u3000",
+        *"\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0",
+    ],
+)
 def test_a_text_of_which_nothing_can_be_seen_is_blank(text: str) -> None:
     assert is_blank(text)
     assert not is_blank(text + "x")

@@ -37,6 +37,8 @@ def test_a_question_has_a_filter() -> None:
         {"query": "hi", "filter": {"document_keys": ["x" * 1025]}},
         {"query": "hi", "filter": {"document_keys": ["x"] * (MAX_FILTER_VALUES + 1)}},
         {"query": "hi", "filter": "raw/"},
+        {"query": "hi", "filter": {"prefixes": ["raw/\ud800"]}},
+        {"query": "hi", "filter": {"document_keys": ["raw/a.txt", "\udfff"]}},
     ],
 )
 def test_a_filter_that_is_not_understood_is_refused_and_not_ignored(document: Any) -> None:
@@ -61,3 +63,11 @@ def test_the_longest_question_fits_into_the_longest_request() -> None:
     assert checked_text("😀" * 50_000)
     with pytest.raises(QuestionTooLongError, match="50000"):
         checked_text("a" * 50_001)
+
+
+@pytest.mark.parametrize(
+    "text", ["\u3164", "\u2800\u2800", "\u115f\u1160\uffa0", "\u034f\u17b4\u17b5", " \u200b\u200d"]
+)
+def test_a_question_that_shows_nothing_is_none(text: str) -> None:
+    with pytest.raises(QuestionError, match="is empty"):
+        read({"query": text})

@@ -7,6 +7,10 @@ from hypothesis import strategies as st
 from rag.server_sent_events import MAX_EVENT_BYTES, event_data
 
 
+def complete(parts: list[bytes]) -> list[bytes]:
+    return [item for item in event_data(parts) if item]
+
+
 @pytest.mark.parametrize("end", [b"\n", b"\r\n"])
 def test_events_are_read_with_both_kinds_of_line_end(end: bytes) -> None:
     lines = [
@@ -22,11 +26,18 @@ def test_events_are_read_with_both_kinds_of_line_end(end: bytes) -> None:
         b"",
         b"",
     ]
-    assert list(event_data([end.join(lines)])) == [b"a\nb", b" c"]
+    assert complete([end.join(lines)]) == [b"a\nb", b" c"]
 
 
 def test_an_event_that_is_not_complete_is_left_out() -> None:
-    assert list(event_data([b"data: a\n\ndata: b\n"])) == [b"a"]
+    assert complete([b"data: a\n\ndata: b\n"]) == [b"a"]
+
+
+def test_an_empty_item_follows_each_part_so_that_its_reader_can_look_up() -> None:
+    parts = [b": hello\n\n", b"data: a\n\ndata: b\n\n", b"data: c", b"\n\n"]
+    assert list(event_data(parts)) == [b"", b"a", b"b", b"", b"", b"c", b""], (
+        "a stream of comments would hold its reader for ever"
+    )
 
 
 @pytest.mark.parametrize("endless", [[b"x" * 1_000_000] * 6, [b"data: x\n" * 100_000] * 60])
@@ -47,4 +58,4 @@ def test_it_does_not_matter_where_the_stream_is_cut(texts: list[str], end: str, 
     stream = "".join(f"data: {text}{end}{end}" for text in texts).encode()
     cuts = sorted(data.draw(st.lists(st.integers(0, len(stream)), max_size=6)))
     parts = [stream[start:stop] for start, stop in zip([0, *cuts], [*cuts, len(stream)], strict=True)]
-    assert [one.decode() for one in event_data(parts)] == texts
+    assert [one.decode() for one in complete(parts)] == texts

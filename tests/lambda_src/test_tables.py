@@ -54,8 +54,18 @@ def test_a_table_without_rows_is_its_columns() -> None:
 
 
 def test_a_quotation_mark_without_its_other_does_not_swallow_the_file() -> None:
-    with pytest.raises(DocumentError, match="line 3 of the CSV cannot be read"):
-        read(".csv", b'a,b\n1,2\n"' + b"x" * 200_000)
+    with pytest.raises(DocumentError, match="line 3 of the CSV .* over 1000000 characters; close its quot"):
+        read(".csv", b'a,b\n1,2\n"' + b"x\n" * 600_000)
+
+
+def test_a_value_may_hold_a_long_text() -> None:
+    (line,) = lines(".csv", b"a,b\n1," + b"x" * 900_000)
+    assert len(line) > 900_000
+
+
+def test_a_line_end_of_another_system_inside_of_a_value_is_refused_with_the_remedy() -> None:
+    with pytest.raises(DocumentError, match="line 4 of the CSV .* put the value into quotation marks"):
+        read(".csv", b'a,b\n1,"two\nlines"\nx\ry,2\n')
 
 
 cells = st.text(st.sampled_from('ab ,;"\n\r\tß'), max_size=6)
@@ -85,10 +95,22 @@ def test_a_line_of_json_names_its_members() -> None:
     ]
 
 
-@pytest.mark.parametrize("bad", [b"{bad", b"[" * 100_000, b"1" * 5000, b'{"a": 1} {"b": 2}'])
+@pytest.mark.parametrize("bad", [b"{bad", b"1" * 5000, b'{"a": 1} {"b": 2}'])
 def test_a_line_that_is_no_json_is_named(bad: bytes) -> None:
     with pytest.raises(DocumentError, match="line 2 is no JSON"):
         read(".jsonl", b'{"a": 1}\n' + bad + b"\n")
+
+
+def test_a_line_is_read_however_deep_it_is_nested_or_refused_for_that() -> None:
+    refused = []
+    for depth in [20, *range(700, 1000), 100_000]:
+        content = b'{"a": 1}\n' + b'{"a": ' * depth + b"1" + b"}" * depth
+        try:
+            assert len(lines(".jsonl", content)) == 2
+        except DocumentError as error:
+            assert "line 2 holds values nested too deeply" in str(error), "the owner looks for another fault"
+            refused.append(depth)
+    assert 20 not in refused and 100_000 in refused
 
 
 def test_what_lies_deep_in_a_line_is_not_lost() -> None:

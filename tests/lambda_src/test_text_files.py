@@ -45,7 +45,24 @@ def test_a_damaged_place_does_not_cost_the_rest_of_a_text_its_letters() -> None:
     assert decode(content[:-2] + b"\xff" + content[-2:]) == "Größe und Län\ufffdge"
 
 
-@pytest.mark.parametrize("content", [bytes(range(256)) * 4, b"\xff\x00\xfe\x01" * 50, b"\xff\xfe\x00\xd8"])
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (b"lonely \xed\xa0\x80 half", "lonely \ufffd half"),
+        (b"pair \xed\xa0\xbd\xed\xb8\x80", "pair 😀"),
+        ("é ".encode() + b"\xed\xa0\x80", "é \ufffd"),
+        ("\ufeffé ".encode() + b"\xed\xa0\xbd\xed\xb8\x80", "é 😀"),
+    ],
+)
+def test_surrogates_that_a_program_wrote_as_utf_8_cost_the_rest_of_a_text_nothing(
+    content: bytes, expected: str
+) -> None:
+    assert decode(content) == expected
+
+
+@pytest.mark.parametrize(
+    "content", [bytes(range(256)) * 4, b"\xff\x00\xfe\x01" * 50, b"\xff\xfe\x00\xd8", b"a\0b"]
+)
 def test_bytes_that_are_no_text_are_refused_with_the_remedy(content: bytes) -> None:
     with pytest.raises(DocumentError, match="raw/a.txt cannot be indexed: it is no text in a known encoding"):
         extract("raw/a.txt", content)

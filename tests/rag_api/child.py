@@ -19,11 +19,6 @@ def _wait_for_a_line() -> None:
     os.read(sys.stdin.fileno(), 1)
 
 
-def _answer(prompt: Prompt) -> Answer:
-    _wait_for_a_line()
-    return ANSWER
-
-
 def _pieces(prompt: Prompt) -> Iterator[str | Answer]:
     yield "They"
     _wait_for_a_line()
@@ -34,4 +29,4 @@ def _pieces(prompt: Prompt) -> Iterator[str | Answer]:
 def application() -> FastAPI:
     """What uvicorn's `--factory` calls."""
     settings = ApiSettings.from_environment(ENVIRONMENT)
-    return create_app(settings, Outside(answers=_answer, streams=_pieces).services(settings))
+    return create_app(settings, Outside(streams=_pieces).services(settings))

@@ -52,13 +52,8 @@ def passage(page: int | None = 7) -> Passage:
     return Passage(text="Cats sleep.", document_key="raw/pdfs/cats.pdf", chunk_number=0, score=0.9, page=page)
 
 
-def whole_answer(prompt: Prompt) -> Answer:
-    """An answer at once."""
-    return ANSWER
-
-
 def two_pieces(prompt: Prompt) -> Generator[str | Answer]:
-    """The same answer in two pieces."""
+    """An answer in two pieces."""
     yield "They"
     yield " sleep."
     yield ANSWER
@@ -66,9 +61,8 @@ def two_pieces(prompt: Prompt) -> Generator[str | Answer]:
 
 @dataclass
 class Outside:
-    """Everything outside the process. `answers` and `streams` are called in the threads of the service."""
+    """Everything outside the process. `streams` is called in the threads of the service."""
 
-    answers: Callable[[Prompt], Answer] = whole_answer
     streams: Callable[[Prompt], Iterator[str | Answer]] = two_pieces
     passages: list[Passage] = field(default_factory=lambda: [passage()])
     embeds: Callable[[], None] = lambda: None
@@ -94,9 +88,8 @@ class Outside:
         return self.counts()
 
     def answer(self, prompt: Prompt, read_timeout_seconds: int) -> Answer:
-        """The whole answer."""
-        self.prompts.append(prompt)
-        return self.answers(prompt)
+        """Not what the service asks for: such a call goes on when its client has left."""
+        raise AssertionError("a whole answer cannot be broken off")
 
     def stream(self, prompt: Prompt, read_timeout_seconds: int) -> Iterator[str | Answer]:
         """The answer in pieces."""

@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from rag.answers import Answer, Prompt
-from rag.errors import ThrottledError, UnavailableError
+from rag.errors import ConfigurationError, ThrottledError, UnavailableError
 from rag.passages import Filter
 from rag.question import MAX_REQUEST_BYTES
+from rag_api.errors import BusyError, ShuttingDownError
 from tests.rag_api.scene import TOKEN, Outside, Reply, Served, read, served
 
 QUERIES = ("/v1/query", "/v1/query/stream")
@@ -64,7 +65,7 @@ def test_a_filter_reaches_the_search(service: Served, outside: Outside) -> None:
 
 
 def test_without_documents_and_without_an_answer_the_outcome_says_so() -> None:
-    outside = Outside(answers=lambda prompt: Answer(text=None, stop_reason="end_turn"))
+    outside = Outside(streams=lambda prompt: iter([Answer(text=None, stop_reason="end_turn")]))
     with served(outside) as service:
         assert service.post("/v1/query", {"query": "hi"}).document["outcome"] == "no_answer"
         outside.passages.clear()
@@ -191,6 +192,15 @@ def test_a_body_that_comes_too_slowly_is_given_up() -> None:
         assert b" 408 " in sock.makefile("rb").readline(), "a slow sender would keep its connection for ever"
 
 
+def test_a_body_may_take_no_longer_than_its_own_limit_even_where_a_request_may(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("rag_api.requests.LONGEST_BODY_SECONDS", 0.05)
+    with served(Outside()) as service, service.socket() as sock:
+        sock.sendall(b'POST /v1/query HTTP/1.1\r\nhost: x\r\ncontent-length: 15\r\n\r\n{"qu')
+        assert b" 408 " in sock.makefile("rb").readline(), "a slow sender would keep its memory for minutes"
+
+
 def test_a_connection_serves_one_question_after_the_other(service: Served) -> None:
     with closing(service.connection()) as connection:
         for _ in range(3):
@@ -203,7 +213,7 @@ def failing(error: Exception) -> Outside:
     def fail(prompt: Prompt) -> Any:
         raise error
 
-    return Outside(answers=fail, streams=fail)
+    return Outside(streams=fail)
 
 
 @pytest.mark.parametrize(
@@ -226,6 +236,26 @@ def test_a_failure_before_the_first_word_has_its_status_and_no_inner_text(
     assert b"inner" not in reply.content
     assert b"secret" not in reply.content
     assert "secret" not in capsys.readouterr().out, "an unknown error's text may quote a document"
+
+
+@pytest.mark.parametrize(
+    ("error", "level"),
+    [
+        (UnavailableError("inner"), "ERROR"),
+        (ConfigurationError("inner"), "ERROR"),
+        (RuntimeError("inner"), "ERROR"),
+        (ThrottledError("inner"), "WARNING"),
+        (BusyError("inner"), "WARNING"),
+        (ShuttingDownError("inner"), "WARNING"),
+    ],
+)
+def test_the_log_calls_an_error_what_somebody_should_look_at(
+    error: Exception, level: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with served(failing(error)) as service:
+        service.post("/v1/query", {"query": "hi"})
+    (failure,) = [line for line in log_lines(capsys.readouterr().out) if line.get("event") == "failed"]
+    assert failure["level"] == level
 
 
 def log_lines(output: str) -> list[dict[str, Any]]:

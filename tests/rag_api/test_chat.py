@@ -88,11 +88,12 @@ def test_without_the_option_no_chunk_speaks_of_usage_and_the_stream_ends_with_do
 
 
 def test_the_client_sees_an_answer_that_was_cut_off() -> None:
-    def cut(prompt: Prompt) -> Answer:
-        return Answer(text="They", stop_reason="max_tokens", truncated=True)
+    def cut(prompt: Prompt) -> Iterator[str | Answer]:
+        yield "They"
+        yield Answer(text="They", stop_reason="max_tokens", truncated=True)
 
     with (
-        served(Outside(answers=cut)) as service,
+        served(Outside(streams=cut)) as service,
         pointed_at(service) as client,
     ):
         completion = client.chat.completions.create(model="m", messages=MESSAGES)
@@ -167,7 +168,7 @@ def test_the_client_raises_a_failure_before_the_first_word_by_its_status(streame
         raise ThrottledError("inner")
 
     with (
-        served(Outside(answers=fail, streams=fail)) as service,
+        served(Outside(streams=fail)) as service,
         pointed_at(service) as client,
         pytest.raises(openai.RateLimitError) as raised,
     ):
@@ -235,6 +236,8 @@ def test_a_question_that_is_too_long_is_told_so() -> None:
 def test_an_assistant_s_message_without_text_is_left_out() -> None:
     asked = read(messages=[{"role": "assistant", "content": None, "tool_calls": [{}]}, *MESSAGES])
     assert asked.question.history == ()
+    blank = read(messages=[{"role": "assistant", "content": "\u200b\u3164"}, *MESSAGES])
+    assert blank.question.history == (), "a turn that shows nothing is none, as in a question"
     kept = read(messages=[{"role": "developer", "content": "Be brief."}, *MESSAGES])
     assert kept.question.history == (Turn(role="user", text="Be brief."),)
 

@@ -40,3 +40,37 @@ def test_every_fault_is_told_at_once() -> None:
         ApiSettings.from_environment({})
     for name in ("AWS_REGION", "ANSWER_PROVIDER", "REQUEST_TIMEOUT_SECONDS", "MAXIMUM_CONCURRENCY"):
         assert name in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "value", ["to secret", "to\nsecret", "to\tsecret", "to\x00secret", "to\u2028secret", "to\udcffsecret"]
+)
+@pytest.mark.parametrize("name", ["BEARER_TOKEN", "OPENAI_API_KEY"])
+@pytest.mark.parametrize("base_url", ["", "http://vllm.internal:8000/v1"])
+def test_a_secret_that_no_header_can_carry_is_refused_at_start_without_being_shown(
+    base_url: str, name: str, value: str
+) -> None:
+    environment = {**OPENAI, "OPENAI_BASE_URL": base_url, "OPENAI_API_KEY": "sk-1", "BEARER_TOKEN": "to-ken"}
+    assert ApiSettings.from_environment({**environment, name: " s\u00e9cret\n"})
+    with pytest.raises(ConfigurationError, match=name) as error:
+        ApiSettings.from_environment({**environment, name: value})
+    assert "secret" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "https://host/v1?api-key=secret",
+        "https://host/v1#secret",
+        "ftp://user:secret@host/secret",
+        "secret@host",
+        "secret:host",
+        "https://secret@[",
+        "https://?secret",
+    ],
+)
+def test_an_address_that_is_refused_shows_its_scheme_and_host_only(value: str) -> None:
+    with pytest.raises(ConfigurationError, match="OPENAI_BASE_URL") as error:
+        ApiSettings.from_environment({**OPENAI, "OPENAI_BASE_URL": value})
+    assert "secret" not in str(error.value), "a password or a key would reach the log"
+    assert ("://host..." in str(error.value)) == ("://" in value and "host" in value)

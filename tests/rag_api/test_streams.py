@@ -13,7 +13,7 @@ from rag.answers import Answer, Prompt
 from rag.errors import ThrottledError
 from rag.results import Delta
 from rag_api.bridge import ITEMS_AHEAD
-from tests.rag_api.scene import ANSWER, PATIENCE_SECONDS, Outside, events, read, served, until
+from tests.rag_api.scene import ANSWER, PATIENCE_SECONDS, Outside, events, read, served, two_pieces, until
 
 SOURCES = [{"document_key": "raw/pdfs/cats.pdf", "page": 7, "score": 0.9}]
 STREAM = "/v1/query/stream"
@@ -133,11 +133,13 @@ def test_a_client_that_leaves_ends_the_model_s_stream() -> None:
         finally:
             closed.set()
 
-    with served(Outside(streams=pieces), maximum_concurrency=1) as service:
+    outside = Outside(streams=pieces)
+    with served(outside, maximum_concurrency=1) as service:
         with closing(service.connection()) as connection:
             _until_event(service.send(connection, "POST", STREAM, ASKED), "delta")
             connection.close()
         assert closed.wait(PATIENCE_SECONDS), "tokens that nobody reads would be paid for"
+        outside.streams = two_pieces
         until(lambda: service.post("/v1/query", ASKED).status == 200, "the place is free again")
 
 
@@ -217,7 +219,7 @@ def test_a_stream_that_outlives_the_request_s_time_ends_with_an_error(
 
 
 def test_a_stream_without_a_result_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rag_api.api.stream_answer", lambda *arguments: iter(()))
+    monkeypatch.setattr("rag_api.api.stream_answer", lambda *arguments: (part for part in ()))
     with served(Outside()) as service:
         assert service.post(STREAM, ASKED).error == (500, "internal_error")
 
