@@ -20,7 +20,11 @@ from ops.stack_outputs import StackOutputsError, stack_outputs, stack_region
 
 # https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_StartMessageMoveTask.html
 MAX_PER_SECOND = 500
-PERMISSIONS = "sqs:StartMessageMoveTask, sqs:ListMessageMoveTasks, sqs:ReceiveMessage, sqs:DeleteMessage and sqs:SendMessage"
+PERMISSIONS = (
+    "sqs:StartMessageMoveTask, sqs:ListMessageMoveTasks, sqs:ReceiveMessage, sqs:DeleteMessage, sqs:GetQueueAttributes "
+    "and sqs:SendMessage"
+)
+PERMISSIONS_TO_SHOW = "sqs:ReceiveMessage, sqs:ChangeMessageVisibility and sqs:GetQueueAttributes"
 POLL_SECONDS = 2
 MAX_SHOWN = 100
 RUNNING = ("RUNNING", "CANCELLING")
@@ -188,7 +192,8 @@ def _queues(options: argparse.Namespace) -> Queues:
         region = found[1] if found else ""
         return Queues(dead_letters=options.dead_letter_queue, queue=options.queue or "", region=region)
     region = stack_region(options.stack)
-    outputs = stack_outputs(options.stack)
+    instead = "name the queues with --dead-letter-queue and --queue"
+    outputs = stack_outputs(options.stack, instead=instead)
     return Queues(
         dead_letters=outputs.text("ingestion_dead_letters"),
         queue=outputs.text("ingestion_queue"),
@@ -200,11 +205,14 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m ops redrive",
         description=__doc__,
-        epilog=f"Without --show everything is moved by SQS itself; that takes {PERMISSIONS}.",
+        epilog=f"Without --show everything is moved by SQS itself; that takes {PERMISSIONS}. "
+        f"With --show it takes {PERMISSIONS_TO_SHOW}.",
     )
-    parser.add_argument("--stack", help="the stack whose ingestion it is; its queues are asked from Pulumi")
+    parser.add_argument("--stack", help="the stack whose ingestion it is; Pulumi tells its queues")
     parser.add_argument("--dead-letter-queue", metavar="URL", help="the queue to empty, instead of --stack")
-    parser.add_argument("--queue", metavar="URL", help="the queue to send to, with --dead-letter-queue")
+    parser.add_argument(
+        "--queue", metavar="URL", help="the queue to send to, with --dead-letter-queue; not needed for --show"
+    )
     parser.add_argument("--show", action="store_true", help="show reasons and documents, and move nothing")
     parser.add_argument(
         "--limit-per-second",

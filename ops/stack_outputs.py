@@ -38,8 +38,11 @@ class StackOutputs:
         )
 
 
-def stack_outputs(stack: str, root: Path = PROJECT_ROOT) -> StackOutputs:
-    """The outputs of `stack`. StackOutputsError tells of a missing command line, stack or deployment."""
+def stack_outputs(stack: str, root: Path = PROJECT_ROOT, *, instead: str = "") -> StackOutputs:
+    """The outputs of `stack`. StackOutputsError tells of a missing command line, stack or deployment.
+
+    `instead` is what the caller's user may do without Pulumi, as in `name the bucket with --bucket`.
+    """
     command = ["pulumi", "stack", "output", "--json", "--non-interactive", "--stack", stack]
     environment = {**os.environ, "PULUMI_SKIP_UPDATE_CHECK": "true", "NO_COLOR": "1"}
     try:
@@ -47,8 +50,9 @@ def stack_outputs(stack: str, root: Path = PROJECT_ROOT) -> StackOutputs:
             command, cwd=root, env=environment, capture_output=True, text=True, timeout=TIMEOUT_SECONDS
         )
     except FileNotFoundError:
+        fix = f"install it, or {instead}" if instead else "install it"
         raise StackOutputsError(
-            "The Pulumi command line is not installed or not on the PATH. Fix: install it, or name the resources by their own options."
+            f"The Pulumi command line is not installed or not on the PATH. Fix: {fix}."
         ) from None
     except subprocess.TimeoutExpired:
         raise StackOutputsError(

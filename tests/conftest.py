@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import os
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -12,6 +13,13 @@ from ops.capture.program import PROJECT_ROOT, record_program
 from ops.capture.recording import Recording
 from ops.capture.stack_files import load_stack_config
 from recordings import STACKS, recorded
+from tests.standins.loopback import leave_proxies
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _no_proxies() -> None:
+    """What the tests serve is on this machine, whatever proxy its network has."""
+    leave_proxies(os.environ)
 
 
 @pytest.fixture(autouse=True)

@@ -73,7 +73,7 @@ def max_bytes(key: str) -> int:
 def extract(key: str, content: bytes, seconds: float = READ_SECONDS) -> list[Block]:
     """The document's text, clean and in order; no block for a document of 0 bytes or without visible text.
 
-    Raises `DocumentError` for content that cannot be read, or not within `seconds`, and nothing else.
+    Raises `DocumentError` for content that cannot be read, or not within `seconds`; for nothing else in it.
     """
     suffix = _suffix(key)
     kind = FORMATS.get(suffix)

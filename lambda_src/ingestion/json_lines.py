@@ -10,11 +10,18 @@ from rag.chunking import Block
 
 
 def json_lines_blocks(content: bytes) -> Iterator[Block]:
-    """One block for each line that is not blank; raises `DocumentError` that names a line that is no JSON."""
+    """One block for each line that is not blank; raises `DocumentError` that names a line that cannot be read."""
     for number, line in enumerate(decode_as_it_is(content).split("\n"), 1):
         if line.strip():
-            try:
-                value = json.loads(line, strict=False)
-            except (ValueError, RecursionError):
-                raise DocumentError(f"line {number} is no JSON; every line must hold one value") from None
-            yield from row_block([""], [value])
+            yield from _line_blocks(number, line)
+
+
+def _line_blocks(number: int, line: str) -> list[Block]:
+    try:
+        # Writing what lies deep takes as much depth as reading it.
+        return list(row_block([""], [json.loads(line, strict=False)]))
+    except RecursionError:
+        reason = "holds values nested too deeply to be read; write them less deep"
+    except ValueError:
+        reason = "is no JSON; every line must hold one value"
+    raise DocumentError(f"line {number} {reason}")

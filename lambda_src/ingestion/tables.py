@@ -18,17 +18,22 @@ from rag.chunking import Block
 DELIMITERS = (",", ";", "\t", "|")
 SAMPLE_CHARACTERS = 65_536
 SAMPLE_ROWS = 20
-# What a value may hold, so that one quotation mark without its other does not swallow the file.
-MAX_FIELD_CHARACTERS = 131_072
+# What a value may hold: a long text, but not the rest of a file behind a quotation mark without its other.
+MAX_FIELD_CHARACTERS = 1_000_000
 # A spreadsheet's first line may name the delimiter instead of columns.
 NAMED_DELIMITER = "sep="
+LONG_FIELD = f"begins a row with a value of over {MAX_FIELD_CHARACTERS} characters; close its quotation mark or shorten it"
+LINE_END = "begins a row with a line end inside of a value; put the value into quotation marks"
 PARQUET_SIGNATURE = b"PAR1"
 PARQUET_BATCH_ROWS = 1024
 RUST_PANIC = "PanicException"
 
 
 def csv_blocks(content: bytes) -> Iterator[Block]:
-    """One block for each row; the first row names the columns. The delimiter is found out."""
+    """One block for each row; the first row names the columns. The delimiter is found out.
+
+    Raises `DocumentError` that names the line where a row begins that cannot be read.
+    """
     text = decode_as_it_is(content).lstrip()
     delimiter = _delimiter(text)
     if text[:4].lower() == NAMED_DELIMITER:
@@ -36,16 +41,21 @@ def csv_blocks(content: bytes) -> Iterator[Block]:
     # It is a setting of the module, which nothing else uses here.
     csv.field_size_limit(MAX_FIELD_CHARACTERS)
     reader = csv.reader(_lines(text), delimiter=delimiter)
+    line = 1
     try:
         names = next((row for row in reader if any(row)), [])
         rows = 0
+        line += reader.line_num
         for row in reader:
             rows += any(row)
+            line = reader.line_num + 1
             yield from row_block(_names(names, len(row)), row)
         if not rows:
             yield Block("; ".join(map(clean, names)), "row")
     except csv.Error as error:
-        raise DocumentError(f"line {reader.line_num} of the CSV cannot be read ({error})") from None
+        # The library knows this error and one more.
+        is_long = "field limit" in str(error)
+        raise DocumentError(f"line {line} of the CSV {LONG_FIELD if is_long else LINE_END}") from None
 
 
 def parquet_blocks(content: bytes) -> Iterator[Block]:

@@ -8,6 +8,7 @@ from ingestion.errors import DocumentError
 from rag.well_formed import well_formed
 
 ENCODINGS = {BOM_UTF8: "utf-8-sig", BOM_UTF16_LE: "utf-16", BOM_UTF16_BE: "utf-16"}
+UTF_8 = ("utf-8", "utf-8-sig")
 SAMPLE_BYTES = 4096
 OTHER_ENCODINGS = ("cp1252", "cp1250", "cp1251", "cp1253", "cp932", "euc_jp", "gb18030", "big5", "euc_kr")
 # These two differ in a few letters only, of which the guess is often wrong; the guess of the language is not.
@@ -33,10 +34,23 @@ def decode_as_it_is(content: bytes) -> str:
     UTF-8 is tried first, UTF-16 is known by its byte order mark or its zeros, others are guessed.
     """
     encoding = next((name for mark, name in ENCODINGS.items() if content.startswith(mark)), None)
+    encoding = encoding or _utf_16_by_zeros(content) or "utf-8"
     try:
-        return content.decode(encoding or _utf_16_by_zeros(content) or "utf-8")
+        return content.decode(encoding)
     except UnicodeDecodeError as error:
-        return _decode_other(content, error.start)
+        text = _decode_surrogates(content) if encoding in UTF_8 else None
+        return _decode_other(content, error.start) if text is None else text
+
+
+def _decode_surrogates(content: bytes) -> str | None:
+    """UTF-8 with surrogates in it, as programs write it that keep UTF-16 in memory; None for anything else.
+
+    https://www.unicode.org/reports/tr26/ (CESU-8)
+    """
+    try:
+        return well_formed(content.decode("utf-8-sig", "surrogatepass"))
+    except UnicodeDecodeError:
+        return None
 
 
 def _utf_16_by_zeros(content: bytes) -> str | None:

@@ -112,7 +112,8 @@ def _store(options: argparse.Namespace, region: str) -> Store:
     """The bucket of the stack or the one that is named, else a folder."""
     if not options.stack and not options.bucket:
         return FolderStore(options.output)
-    bucket = options.bucket or stack_outputs(options.stack).text("bucket")
+    instead = "name the bucket with --bucket"
+    bucket = options.bucket or stack_outputs(options.stack, instead=instead).text("bucket")
     return BucketStore(aws_client("s3", region, options.profile), bucket)
 
 

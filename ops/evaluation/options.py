@@ -25,7 +25,7 @@ def parser(description: str | None) -> argparse.ArgumentParser:
         "--name",
         type=_name,
         default=f"{datetime.now(UTC):%Y-%m-%dT%H-%M-%SZ}",
-        help="of the run (default: the time)",
+        help="name of the run, which may not be taken (default: the time)",
     )
     options.add_argument("--compare", metavar="RUN", help="an earlier run, as a file or s3://bucket/key")
     _add_places(options)
@@ -70,10 +70,10 @@ def _add_places(options: argparse.ArgumentParser) -> None:
         type=Path,
         default=Path("evaluations"),
         metavar="DIR",
-        help="folder to keep it in (default: ./evaluations)",
+        help="folder to keep the run in (default: ./evaluations)",
     )
-    place.add_argument("--bucket", help="bucket to keep it in, below evaluations/")
-    place.add_argument("--stack", help="keep it in the data lake of this stack")
+    place.add_argument("--bucket", help="bucket to keep the run in, below evaluations/")
+    place.add_argument("--stack", help="keep the run in the data lake of this stack")
 
 
 def _url(text: str) -> str:

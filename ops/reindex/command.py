@@ -92,9 +92,16 @@ def _connect(options: argparse.Namespace) -> Platform:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m ops reindex", description=__doc__)
-    parser.add_argument("--stack", required=True, help="the stack; its functions are asked from Pulumi")
+    parser.add_argument(
+        "--stack", required=True, help="the stack whose index it is; Pulumi tells its functions"
+    )
     what = parser.add_mutually_exclusive_group(required=True)
-    what.add_argument("--index", metavar="NEW", type=_index_name, help="the index to fill and to switch to")
+    what.add_argument(
+        "--index",
+        metavar="NEW",
+        type=_index_name,
+        help="index to make, fill and switch to, such as documents-2; not the one in use",
+    )
     what.add_argument(
         "--delete-old", metavar="NAME", type=_index_name, help="delete an index that no alias points to"
     )
@@ -116,9 +123,13 @@ def _parser() -> argparse.ArgumentParser:
         "--parallel",
         metavar="N",
         type=_count,
-        help="runs of the function at once, at most ingestionMaximumConcurrency",
+        help="runs of the ingestion function at once (default and most: the stack's ingestionMaximumConcurrency)",
     )
-    parser.add_argument("--yes", action="store_true", help="ask nothing")
+    parser.add_argument(
+        "--yes",
+        action="store_true",
+        help="go on without asking before anything is written, restored or deleted",
+    )
     parser.add_argument("--profile", help="profile of the AWS configuration to use")
     parser.add_argument(
         "--json", action="store_true", help="print JSON for machines; the rest goes to standard error"

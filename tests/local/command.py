@@ -4,6 +4,7 @@ The services are the real ones. S3, SQS, the vector store and the models are sta
 """
 
 import argparse
+import os
 import shutil
 import signal
 import sys
@@ -22,8 +23,15 @@ API_PORT = 8000
 FUNCTION_PORT = 8001
 
 
+class FolderError(Exception):
+    """The folder of documents is none and cannot be made; the sentence says why."""
+
+
 def main(arguments: list[str] | None = None) -> int:
-    """Runs until Ctrl-C, or with `--check` until the round trip of a document is done."""
+    """Runs until Ctrl-C, or with `--check` until the round trip of a document is done.
+
+    Returns 0 then, 1 when something failed, 2 on wrong usage.
+    """
     asked = _parser().parse_args(arguments)
     logs = Path(tempfile.mkdtemp(prefix="local-platform-"))
     signal.signal(
@@ -33,6 +41,9 @@ def main(arguments: list[str] | None = None) -> int:
         return _check(asked, logs) if asked.check else _serve(asked, logs)
     except KeyboardInterrupt:
         return 0
+    except FolderError as error:
+        print(error, file=sys.stderr)
+        return 2
     except StartError as error:
         print(error, file=sys.stderr)
         _show(logs)
@@ -73,8 +84,7 @@ def _options(asked: argparse.Namespace, folder: Path, logs: Path, **ports: int) 
 
 
 def _serve(asked: argparse.Namespace, logs: Path) -> int:
-    if not asked.folder.exists():
-        shutil.copytree(SAMPLES, asked.folder)
+    _prepare(asked.folder)
     print("Starting ...", flush=True)
     options = _options(asked, asked.folder, logs, api_port=API_PORT, function_port=FUNCTION_PORT)
     with running(options) as platform:
@@ -85,6 +95,19 @@ def _serve(asked: argparse.Namespace, logs: Path) -> int:
                 print(line, flush=True)
             time.sleep(1)
     raise StartError(f"A service ended by itself: {', '.join(platform.stopped())}")
+
+
+def _prepare(folder: Path) -> None:
+    """Make the folder, with samples in it, unless it is there."""
+    try:
+        if not folder.exists():
+            shutil.copytree(SAMPLES, folder)
+        os.scandir(folder).close()
+    except OSError as error:
+        reason = error.strerror or "not all samples could be copied"
+        raise FolderError(
+            f"--folder {folder} cannot be used: {reason}. Name a folder that you may read, or one to be made."
+        ) from None
 
 
 def _check(asked: argparse.Namespace, logs: Path) -> int:

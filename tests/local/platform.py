@@ -28,6 +28,7 @@ from tests.local.environment import (
 from tests.local.mirror import Mirror
 from tests.standins.aoss import serving_collection
 from tests.standins.bedrock import serving_bedrock
+from tests.standins.loopback import leave_proxies
 from tests.standins.opensearch_engine import OpenSearchEngine
 
 START_SECONDS = 60
@@ -73,6 +74,7 @@ class StartError(Exception):
 @contextmanager
 def running(options: Options) -> Generator[Running]:
     """Everything, with the folder mirrored into the bucket. Nothing is left when the context closes."""
+    leave_proxies()
     with ExitStack() as stack:
         engine = _real_engine(options.opensearch_url) if options.opensearch_url else None
         collection = stack.enter_context(

@@ -11,10 +11,14 @@ from pathlib import Path
 
 import pytest
 
+from tests.local.command import main
 from tests.local.environment import PROJECT_ROOT
+from tests.local.platform import Options
 
 COMMAND = [sys.executable, "-m", "tests.local"]
 LONGEST_SECONDS = 180
+# Nobody listens there.
+PROXY = "http://127.0.0.1:9"
 
 
 @contextmanager
@@ -66,9 +70,11 @@ def assert_gone(process_ids: Sequence[int]) -> None:
             os.close(descriptor)
 
 
-def test_a_document_makes_its_round_trip_through_every_service() -> None:
+def test_a_document_makes_its_round_trip_through_every_service_behind_any_proxy() -> None:
+    environment = {**os.environ, "HTTP_PROXY": PROXY, "https_proxy": PROXY, "ALL_PROXY": PROXY}
+    environment.pop("NO_PROXY", None)
     done = subprocess.run(
-        [*COMMAND, "--check"], cwd=PROJECT_ROOT, text=True, timeout=LONGEST_SECONDS, check=False,
+        [*COMMAND, "--check"], cwd=PROJECT_ROOT, env=environment, text=True, timeout=LONGEST_SECONDS, check=False,
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout
@@ -98,3 +104,18 @@ def test_the_services_end_with_a_command_that_is_killed(tmp_path: Path) -> None:
         process.kill()
         process.wait()
         assert_gone(children)
+
+
+@pytest.mark.parametrize("name", ["file", "file/below", "n" * 300])
+def test_a_folder_that_is_none_and_cannot_be_made_is_refused_with_a_sentence(
+    tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def start(options: Options) -> None:
+        raise AssertionError("the platform runs on a folder that is none")
+
+    monkeypatch.setattr("tests.local.command.running", start)
+    (tmp_path / "file").write_text("text")
+    assert main(["--folder", str(tmp_path / name)]) == 2
+    told = capsys.readouterr().err
+    assert told.startswith(f"--folder {tmp_path / name} cannot be used: ")
+    assert "Name a folder" in told and "Traceback" not in told

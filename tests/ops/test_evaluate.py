@@ -281,7 +281,9 @@ def test_a_run_in_the_lake_of_a_stack_can_be_compared_from_there(
 ) -> None:
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "x")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "x")
-    monkeypatch.setattr(command, "stack_outputs", lambda stack: StackOutputs(stack, {"bucket": "lake-abc"}))
+    monkeypatch.setattr(
+        command, "stack_outputs", lambda stack, **_: StackOutputs(stack, {"bucket": "lake-abc"})
+    )
     api.replies = {"a": [found("raw/a.pdf")]}
     with mock_aws():
         s3 = boto3.client("s3", region_name=REGION)

@@ -1,12 +1,14 @@
 """Sending dead letters back: what is asked of SQS, what is followed, and what the operator is told."""
 
+import inspect
 import json
+import re
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from ops import redrive
+from ops import dead_letters, redrive
 from ops.aws_calls import AwsCallError
 from ops.dead_letters import peek
 from ops.redrive import Queues
@@ -255,7 +257,7 @@ def test_the_queues_of_a_stack_are_those_of_its_outputs(
 ) -> None:
     asked = connected(FakeSqs())
     outputs = StackOutputs("dev", {"ingestion_dead_letters": DEAD, "ingestion_queue": QUEUE})
-    monkeypatch.setattr(redrive, "stack_outputs", lambda stack: outputs)
+    monkeypatch.setattr(redrive, "stack_outputs", lambda stack, **_: outputs)
     assert redrive.main(["--stack", "dev"]) == 0
     assert asked == [("sqs", "eu-central-1")]
     assert "dead is empty" in capsys.readouterr().out
@@ -274,7 +276,7 @@ def test_queues_may_be_named_and_tell_their_region(
 def test_a_stack_without_ingestion_is_told_and_not_known_stacks_are_wrong_usage(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(redrive, "stack_outputs", lambda stack: StackOutputs(stack, {"bucket": "b"}))
+    monkeypatch.setattr(redrive, "stack_outputs", lambda stack, **_: StackOutputs(stack, {"bucket": "b"}))
     assert redrive.main(["--stack", "dev"]) == 1
     assert "has no output ingestion_dead_letters" in capsys.readouterr().err
     assert redrive.main(["--stack", "nowhere"]) == 2
@@ -294,3 +296,16 @@ def test_options_that_do_not_fit_are_wrong_usage(arguments: list[str]) -> None:
     with pytest.raises(SystemExit) as stopped:
         redrive.main(arguments)
     assert stopped.value.code == 2
+
+
+def test_the_help_names_a_permission_for_every_call(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        redrive.main(["--help"])
+    shown = " ".join(capsys.readouterr().out.split())
+    calls = re.findall(
+        r"client\.(\w+?)(?:_batch)?\(", inspect.getsource(redrive) + inspect.getsource(dead_letters)
+    )
+    assert len(calls) >= 5
+    for call in calls:
+        action = "".join(word.capitalize() for word in call.split("_"))
+        assert f"sqs:{action}" in shown, "the operator is refused only when the move begins"

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from ops import __main__ as ops
 from ops import stack_outputs as module
 from ops.capture.stack_files import StackFileError
 from ops.stack_outputs import StackOutputs, StackOutputsError, stack_outputs, stack_region
@@ -72,8 +73,36 @@ def test_an_answer_that_is_no_object_is_told(
 
 def test_a_missing_command_line_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(StackOutputsError, match="not installed or not on the PATH"):
+    with pytest.raises(StackOutputsError, match=r"not on the PATH. Fix: install it\.$"):
         stack_outputs("dev", tmp_path)
+    with pytest.raises(StackOutputsError, match=r"Fix: install it, or name the bucket with --bucket\.$"):
+        stack_outputs("dev", tmp_path, instead="name the bucket with --bucket")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "fix"),
+    [
+        (["redrive", "--show"], "install it, or name the queues with --dead-letter-queue and --queue."),
+        (["reindex", "--index", "documents-2"], "install it."),
+        (
+            ["evaluate", "QUESTIONS", "--url", "http://127.0.0.1:9"],
+            "install it, or name the bucket with --bucket.",
+        ),
+    ],
+)
+def test_a_verb_tells_only_ways_out_that_it_has(
+    arguments: list[str],
+    fix: str,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    questions = tmp_path / "questions.jsonl"
+    questions.write_text('{"question": "Q?", "expected_documents": ["raw/a.md"]}')
+    monkeypatch.setenv("PATH", str(tmp_path))
+    given = [str(questions) if argument == "QUESTIONS" else argument for argument in arguments]
+    assert ops.main([*given, "--stack", "dev"]) == 1
+    assert capsys.readouterr().err.endswith(f"Fix: {fix}\n")
 
 
 def test_a_command_line_that_never_ends_is_told(

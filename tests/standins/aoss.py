@@ -5,6 +5,7 @@ Behind it an engine holds the documents: the one of `search_engine.py`, or a rea
 
 import json
 import time
+from collections import deque
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -15,7 +16,7 @@ from urllib.parse import parse_qs
 from tests.standins.aoss_bulk import BulkRequest
 from tests.standins.aoss_calls import is_allowed, operation_of
 from tests.standins.faults import Fault, Faults
-from tests.standins.loopback import Reply, Request, json_reply, serving
+from tests.standins.loopback import KEPT_CALLS, Reply, Request, json_reply, serving
 from tests.standins.search_engine import MemoryEngine
 from tests.standins.signature import body_hash_fault, signature_fault
 
@@ -50,7 +51,7 @@ class Collection:
     refresh_seconds: float | None = 0
     clock: Callable[[], float] = time.monotonic
     faults: Faults = field(default_factory=Faults)
-    calls: list[str] = field(default_factory=list)
+    calls: deque[str] = field(default_factory=lambda: deque(maxlen=KEPT_CALLS))
     url: str = ""
     _lock: Any = field(default_factory=RLock)
     _unseen_since: float | None = None

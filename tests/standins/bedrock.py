@@ -6,6 +6,7 @@ that its documentation names. The answers quote the documents of the prompt; no 
 
 import json
 import re
+from collections import deque
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -21,7 +22,7 @@ from tests.standins.bedrock_answers import Answering, converse, converse_stream
 from tests.standins.bedrock_embeddings import embed
 from tests.standins.bedrock_errors import BedrockError
 from tests.standins.faults import Fault, Faults
-from tests.standins.loopback import Reply, Request, serving
+from tests.standins.loopback import KEPT_CALLS, Reply, Request, serving
 from tests.standins.signature import signature_fault
 
 CALL = re.compile(r"/model/([^/]+)/(invoke|converse|converse-stream)")
@@ -30,12 +31,15 @@ OPERATIONS = {"invoke": "InvokeModel", "converse": "Converse", "converse-stream"
 
 @dataclass
 class Bedrock:
-    """`answering` tells how models answer; `calls` are the operations with their model ids, oldest first."""
+    """`answering` tells how models answer; `calls` are the last operations with their model ids, oldest first.
+
+    `bodies` are those of the same requests.
+    """
 
     answering: Answering
     faults: Faults = field(default_factory=Faults)
-    calls: list[tuple[str, str]] = field(default_factory=list)
-    bodies: list[dict[str, Any]] = field(default_factory=list)
+    calls: deque[tuple[str, str]] = field(default_factory=lambda: deque(maxlen=KEPT_CALLS))
+    bodies: deque[dict[str, Any]] = field(default_factory=lambda: deque(maxlen=KEPT_CALLS))
     url: str = ""
 
     def handle(self, request: Request) -> Reply:

@@ -1,14 +1,18 @@
 """A small HTTP server on the loopback interface: what every stand-in is served with."""
 
 import json
+import os
 import socket
 import sys
 import threading
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Mapping, MutableMapping
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, cast
+
+# What a stand-in remembers of the calls it got: a platform on one machine may run for weeks.
+KEPT_CALLS = 1000
 
 
 class Cut(Exception):
@@ -48,6 +52,14 @@ Handle = Callable[[Request], Reply]
 
 def json_reply(document: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Reply:
     return Reply(status=status, body=json.dumps(document).encode(), headers=headers or {})
+
+
+def leave_proxies(environment: MutableMapping[str, str] = os.environ) -> None:
+    """Take a network's proxies out of `environment`: they would be asked for what runs on this machine."""
+    for name in [name for name in environment if name.lower().endswith("_proxy")]:
+        del environment[name]
+    # Without any variable some libraries ask the system for its proxies.
+    environment["NO_PROXY"] = "127.0.0.1,localhost"
 
 
 @contextmanager

@@ -13,6 +13,7 @@ from botocore.credentials import Credentials
 
 from tests.standins.aoss import MAX_REQUEST_BYTES, Collection, serving_collection
 from tests.standins.aoss_calls import is_allowed
+from tests.standins.loopback import KEPT_CALLS, Request
 from tests.standins.signature import ACCESS_KEY_ID, SECRET_ACCESS_KEY
 
 
@@ -153,3 +154,10 @@ def test_writes_become_visible_when_their_time_has_come(http: urllib3.PoolManage
         for now[0] in (0, 9, 10):
             seen.append(count())
         assert seen == [0, 0, 1]
+
+
+def test_the_newest_calls_are_kept_and_the_others_forgotten(collection: Collection) -> None:
+    for number in range(KEPT_CALLS + 1):
+        collection.handle(Request("GET", f"/{number}/_search", {}, b""))
+    assert len(collection.calls) == KEPT_CALLS, "a long run fills the memory"
+    assert collection.calls[-1] == f"GET /{KEPT_CALLS}/_search"

@@ -14,6 +14,7 @@ from urllib3.exceptions import ProtocolError
 from tests.standins.bedrock import Bedrock, serving_bedrock
 from tests.standins.embeddings import has_meaning
 from tests.standins.faults import Fault
+from tests.standins.loopback import KEPT_CALLS, Request
 from tests.standins.signature import ACCESS_KEY_ID, SECRET_ACCESS_KEY
 
 TITAN = "amazon.titan-embed-text-v2:0"
@@ -154,7 +155,18 @@ def test_a_fault_is_used_as_often_as_it_was_added(bedrock: Bedrock) -> None:
             client(bedrock).converse(**ask("How long is the warranty?"))
         assert refused.value.response["Error"]["Code"] == "ThrottlingException"
     assert client(bedrock).converse(**ask("How long is the warranty?"))["stopReason"] == "end_turn"
-    assert bedrock.calls == [("Converse", CLAUDE)] * 3
+    assert list(bedrock.calls) == [("Converse", CLAUDE)] * 3
+
+
+def test_the_newest_calls_are_kept_and_the_others_forgotten(
+    bedrock: Bedrock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tests.standins.bedrock.signature_fault", lambda request, service: "")
+    for number in range(KEPT_CALLS + 1):
+        body = json.dumps({"inputText": str(number)}).encode()
+        bedrock.handle(Request("POST", f"/model/{TITAN}/invoke", {}, body))
+    assert len(bedrock.calls) == len(bedrock.bodies) == KEPT_CALLS, "a long run fills the memory"
+    assert bedrock.bodies[-1] == {"inputText": str(KEPT_CALLS)}
 
 
 def test_a_late_reply_runs_into_the_read_timeout(bedrock: Bedrock) -> None:
