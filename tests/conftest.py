@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import os
+import signal
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -20,6 +21,13 @@ from tests.standins.loopback import leave_proxies
 def _no_proxies() -> None:
     """What the tests serve is on this machine, whatever proxy its network has."""
     leave_proxies(os.environ)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _interruptible() -> None:
+    """A shell that starts the tests in the background has them ignore Ctrl-C, and so would all that they start."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)

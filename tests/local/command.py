@@ -34,9 +34,8 @@ def main(arguments: list[str] | None = None) -> int:
     """
     asked = _parser().parse_args(arguments)
     logs = Path(tempfile.mkdtemp(prefix="local-platform-"))
-    signal.signal(
-        signal.SIGTERM, signal.default_int_handler
-    )  # ends as Ctrl-C does, and leaves nothing behind
+    for number in (signal.SIGTERM, signal.SIGINT):  # both end it as Ctrl-C does, and leave nothing behind
+        signal.signal(number, signal.default_int_handler)
     try:
         return _check(asked, logs) if asked.check else _serve(asked, logs)
     except KeyboardInterrupt:
