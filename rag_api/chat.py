@@ -3,7 +3,6 @@
 https://platform.openai.com/docs/api-reference/chat/create
 """
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -11,7 +10,7 @@ from typing import Any
 from rag.answers import Turn
 from rag.errors import QuestionError
 from rag.prompt import is_blank
-from rag.question import Question, checked_text, question_from_object
+from rag.question import Question, checked_text, json_value, question_from_object
 from rag.results import Result
 from rag_api.completions import CompletionEvents, completion
 
@@ -55,12 +54,7 @@ def read_chat(body: bytes) -> Chat:
     Sampling parameters, `max_tokens`, `stop` and `seed` are ignored: the stack's settings decide. What would change
     the form of the answer is refused. `filter` is ours, as in `/v1/query`.
     """
-    try:
-        document = json.loads(body.decode("utf-8"))
-    except UnicodeDecodeError:
-        raise QuestionError("The request body is not UTF-8 text.") from None
-    except (ValueError, RecursionError):
-        raise QuestionError("The request body is not valid JSON.") from None
+    document = json_value(body)
     if not isinstance(document, dict):
         raise QuestionError('The request must be a JSON object like {"messages": [...]}.')
     _refuse_other_forms(document)

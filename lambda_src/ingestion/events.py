@@ -7,15 +7,14 @@ event that comes late finds nothing to do, and an order of events has nothing to
 """
 
 import json
-import re
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote_plus
 
+from ingestion.manifest import REVISION
 from rag.errors import PipelineError
 
 EVENT_NAMES = ("ObjectCreated:", "ObjectRemoved:", "ObjectRestore:Completed", "LifecycleExpiration:")
-REVISION = re.compile("[0-9a-f]{12}")
 
 
 class EventError(PipelineError):

@@ -28,7 +28,7 @@ from ingestion.store import DocumentStore
 from ingestion.tools import Tools
 from rag import embedding
 from rag.deadline import CONNECT_TIMEOUT_SECONDS, Deadline
-from rag.errors import PipelineError
+from rag.errors import code_and_reason
 from rag.log import failure_fields, log_event
 from rag.metrics import emit
 from rag.services import Services
@@ -154,8 +154,7 @@ def _emit_outcome(outcome: Outcome, numbers: dict[str, Any], tools: Tools) -> No
 
 def _buried(record: dict[str, Any], tools: Tools, error: Exception, key: str) -> bool:
     """Send the message to the dead letters with the reason. If that fails, SQS does so itself, without one."""
-    # The message of an error that is not ours may quote the document.
-    reason = str(error) if isinstance(error, PipelineError) else type(error).__name__
+    _, reason = code_and_reason(error)
     try:
         tools.queue.bury(record, reason, key)
     except Exception as failure:
@@ -175,5 +174,5 @@ def _log_failure(message_id: str, key: str, error: Exception) -> None:
     level = "INFO" if is_busy else "ERROR"
     log_event("failed", level=level, message_id=message_id, document_key=key, **failure_fields(error))
     if not is_busy:
-        code = error.code if isinstance(error, PipelineError) else PipelineError.code
+        code, _ = code_and_reason(error)
         emit(SERVICE, {"Errors": 1}, error_code=code)

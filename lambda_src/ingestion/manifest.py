@@ -2,12 +2,15 @@
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, Self
 
 from rag.errors import PipelineError
 
+# What names a revision: see `Ingestion._begin`.
+REVISION = re.compile("[0-9a-f]{12}")
 State = Literal["indexing", "indexed", "removing"]
 
 

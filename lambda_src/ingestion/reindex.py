@@ -12,7 +12,7 @@ from ingestion.manifest import Manifest
 from ingestion.parts import chunks_of_part, embedded_text, indexed_chunk, part_rows
 from ingestion.store import Row, pack, part_key
 from ingestion.tools import Tools
-from rag.errors import PipelineError
+from rag.errors import PipelineError, code_and_reason
 from rag.log import failure_fields, log_event
 from rag.search import IndexedChunk
 
@@ -43,9 +43,7 @@ def reindex(tools: Tools, request: Any) -> dict[str, Any]:
         answer = _answer(tools, request)
     except Exception as error:
         log_event("reindex_failed", level="ERROR", **failure_fields(error))
-        # The message of an error that is not ours may quote the document.
-        code = error.code if isinstance(error, PipelineError) else "internal_error"
-        message = str(error) if isinstance(error, PipelineError) else type(error).__name__
+        code, message = code_and_reason(error)
         return {"error": {"code": code, "message": message}}
     log_event("reindexed", **{"document_key": request["document_key"], "index": request["index"], **answer})
     return answer

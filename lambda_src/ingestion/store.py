@@ -8,11 +8,10 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from ingestion.bucket import Bucket, StoredObject
-from ingestion.manifest import Manifest
+from ingestion.manifest import REVISION, Manifest
 
 CHUNKS_PREFIX = "processed/chunks/"
 EMBEDDINGS_PREFIX = "processed/embeddings/"
-REVISION = re.compile("[0-9a-f]{12}")
 PART_NAME = re.compile(r"([0-9a-f]{12})/(\d{5,})\.(jsonl\.gz|claim)")
 MARK_NAME = re.compile("[0-9a-f]{12}.mark")
 CHUNKS_NAME = re.compile(r"([0-9a-f]{12})\.jsonl\.gz")

@@ -33,7 +33,7 @@ class Tools:
     def index_name(self) -> str:
         """The index behind the alias. All is written to it by its own name, so a manifest can record where.
 
-        The alias is moved only while no run is at work (ops/reindex.py), so one look at it is enough for a run.
+        The alias is moved only while no run is at work (ops/reindex), so one look at it is enough for a run.
         """
         if not self._index_names:
             alias = self.settings.pipeline.index_alias

@@ -92,6 +92,13 @@ class ConfigurationError(PipelineError):
     sentence = "The service is not set up correctly. The operator finds the cause in the log."
 
 
+def code_and_reason(error: BaseException) -> tuple[str, str]:
+    """What the operator may read of any error: the message of one that is not ours may quote a document."""
+    if isinstance(error, PipelineError):
+        return error.code, str(error)
+    return PipelineError.code, type(error).__name__
+
+
 class SearchError(PipelineError):
     """The vector store refused a request. `http_status` and `error_type` are what it replied."""
 

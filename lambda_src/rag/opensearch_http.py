@@ -13,7 +13,7 @@ from botocore.httpsession import URLLib3Session
 
 from rag.aws_errors import typed_errors
 from rag.deadline import CONNECT_TIMEOUT_SECONDS
-from rag.errors import ConfigurationError, ThrottledError, UnavailableError
+from rag.errors import ConfigurationError, PipelineError, ThrottledError, UnavailableError
 
 SERVICE = "aoss"
 # The most connections that are kept for one read time-out. The API answers 64 questions at once by default; with fewer
@@ -76,10 +76,9 @@ class OpenSearchHttp:
             # botocore reads the whole body itself, as its clients do: each part of it has the read time-out.
             response = self._session(read_timeout_seconds).send(request.prepare())
             content = response.content
-        if response.status_code == 429:
-            raise ThrottledError(f"{method} {path} was answered with 429.")
-        if response.status_code >= 500:
-            raise UnavailableError(f"{method} {path} was answered with {response.status_code}.")
+        passing = passing_failure(response.status_code, f"{method} {path}")
+        if passing:
+            raise passing
         document = _json_object(content)
         if document is None and response.status_code < 300:
             raise UnavailableError(f"{method} {path} was answered with something else than a JSON object.")
@@ -107,6 +106,13 @@ class OpenSearchHttp:
                     socket_options=SOCKET_OPTIONS,
                 )
             return self._sessions[read_timeout_seconds]
+
+
+def passing_failure(status: int, what: str) -> PipelineError | None:
+    """The error for a status that a later attempt may not meet; None for every other one."""
+    if status == 429:
+        return ThrottledError(f"{what} was answered with 429.")
+    return UnavailableError(f"{what} was answered with {status}.") if status >= 500 else None
 
 
 def _json_object(content: bytes) -> dict[str, Any] | None:

@@ -6,7 +6,6 @@ from rag.results import Usage
 
 # Read on 2026-12-01. Claude: AWS's price list (AmazonBedrockFoundationModels, us-east-1) as kept in litellm 1.110.2,
 # model_prices_and_context_window_backup.json; the embedding models: the same file.
-PRICES_DATE = "2026-12-01"
 # A profile that keeps requests in one geography costs a tenth more for Claude from 4.5 on; a global one does not.
 # The same source.
 GEOGRAPHIES = ("us", "eu", "au", "jp", "apac")

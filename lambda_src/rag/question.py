@@ -35,13 +35,17 @@ def question_from_json(data: bytes) -> Question:
     """The question in a JSON object encoded as UTF-8; `QuestionError` says what is wrong with it."""
     if len(data) > MAX_REQUEST_BYTES:
         raise QuestionTooLongError(f"The request may have at most {MAX_REQUEST_BYTES} bytes.")
+    return question_from_object(json_value(data))
+
+
+def json_value(data: bytes) -> Any:
+    """The JSON value of a request body encoded as UTF-8; `QuestionError` says what is wrong with it."""
     try:
-        document = json.loads(data.decode("utf-8"))
+        return json.loads(data.decode("utf-8"))
     except UnicodeDecodeError:
         raise QuestionError("The request body is not UTF-8 text.") from None
     except (ValueError, RecursionError):
         raise QuestionError("The request body is not valid JSON.") from None
-    return question_from_object(document)
 
 
 def question_from_object(document: Any) -> Question:

@@ -4,6 +4,7 @@ from dataclasses import asdict
 from typing import Any
 
 from rag.errors import PipelineError
+from rag.passages import Filter
 from rag.pipeline import Result
 from rag.question import Question
 
@@ -34,7 +35,7 @@ def answer_fields(result: Result, question: Question) -> dict[str, Any]:
     return {
         "question_characters": len(question.text),
         "history_turns": len(question.history),
-        "filtered": question.filter != type(question.filter)(),
+        "filtered": question.filter != Filter(),
         "outcome": result.outcome,
         "truncated": result.truncated,
         "passages": result.passages,

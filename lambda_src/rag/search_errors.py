@@ -5,8 +5,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from rag.errors import ConfigurationError, PipelineError, SearchError, ThrottledError, UnavailableError
-from rag.opensearch_http import Reply
+from rag.errors import ConfigurationError, PipelineError, SearchError, UnavailableError
+from rag.opensearch_http import Reply, passing_failure
 
 # The sentences of OpenSearch's k-NN plugin, for a query and for a document.
 WRONG_LENGTH = (
@@ -25,10 +25,9 @@ def accepted(reply: Reply, what: str, *, show_reason: bool = False) -> Reply:
 
 def refusal(reply: Reply, what: str, *, show_reason: bool = False) -> PipelineError:
     """The error for a reply, or for a part of one, that tells of a failure."""
-    if reply.status == 429:
-        return ThrottledError(f"{what} was answered with 429.")
-    if reply.status >= 500:
-        return UnavailableError(f"{what} was answered with {reply.status}.")
+    passing = passing_failure(reply.status, what)
+    if passing:
+        return passing
     known = _known(json.dumps(reply.document.get("error", "")), what)
     if known is not None:
         return known

@@ -46,6 +46,11 @@ class PartOfDocument:
     part: int
     embed: bool
 
+    @property
+    def chunks(self) -> int:
+        """As many as a whole part has; the last one of a document may have fewer."""
+        return -(-self.document.chunks // self.document.parts)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
@@ -73,9 +78,7 @@ class Plan:
     @property
     def embedded_chunks(self) -> int:
         """Chunks whose vectors are made anew, counted by whole parts."""
-        return sum(
-            -(-part.document.chunks // max(part.document.parts, 1)) for part in self.parts if part.embed
-        )
+        return sum(part.chunks for part in self.parts if part.embed)
 
 
 def make_plan(
@@ -180,11 +183,7 @@ def _archive_lines(plan: Plan, facts: IngestionFacts, runs: int) -> Iterator[str
             hours = RETRIEVALS[(storage_class, tier)].hours
             yield f"  --glacier restore --restore-tier {tier.lower()}: {hours}, about {usd:.2f} USD."
     archived = {item.key for item in plan.archived_parts}
-    chunks = sum(
-        -(-part.document.chunks // max(part.document.parts, 1))
-        for part in plan.parts
-        if part.document.part_object(part.part) in archived
-    )
+    chunks = sum(part.chunks for part in plan.parts if part.document.part_object(part.part) in archived)
     yield f"  --glacier re-embed: {_embedding(chunks, facts, runs)}."
 
 

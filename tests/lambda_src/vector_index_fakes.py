@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 from rag.errors import SearchError
+from tests.lambda_src import fakes
 from vector_index.handler import handle
 
 REQUEST = {
@@ -17,23 +18,11 @@ REQUEST = {
 FORBIDDEN = SearchError("Creating was refused with 403.", 403, "security_exception")
 
 
-class FakeTime:
-    """A clock that moves only when somebody sleeps on it, and a Lambda context that runs out by it."""
+class FakeTime(fakes.FakeTime):
+    """With the longer life of the index function."""
 
     def __init__(self, lambda_seconds: float = 600) -> None:
-        self.now = 0.0
-        self.pauses: list[float] = []
-        self._lambda_seconds = lambda_seconds
-
-    def sleep(self, seconds: float) -> None:
-        self.pauses.append(seconds)
-        self.now += seconds
-
-    def clock(self) -> float:
-        return self.now
-
-    def get_remaining_time_in_millis(self) -> int:
-        return int((self._lambda_seconds - self.now) * 1000)
+        super().__init__(lambda_seconds)
 
 
 class FakeCollection:

@@ -17,17 +17,11 @@ from rag.passages import Filter, Passage
 from rag.services import Services
 from rag_api.app import create_app
 from rag_api.settings import ApiSettings
+from tests.lambda_src.fakes import ENVIRONMENT as PIPELINE_ENVIRONMENT
 
 ENVIRONMENT = {
-    "AWS_REGION": "eu-central-1",
-    "OPENSEARCH_ENDPOINT": "https://abc.eu-central-1.aoss.amazonaws.com",
-    "INDEX_ALIAS": "documents",
-    "EMBEDDING_MODEL_ID": "amazon.titan-embed-text-v2:0",
-    "EMBEDDING_DIMENSIONS": "256",
-    "ANSWER_MODEL_ID": "eu.anthropic.claude-sonnet-4-5-20250929-v1:0",
-    "BEDROCK_READ_TIMEOUT_SECONDS": "20",
+    **PIPELINE_ENVIRONMENT,
     "BEDROCK_MAX_ATTEMPTS": "1",
-    "RETRIEVAL_COUNT": "4",
     "SEARCH_MODE": "vector",
     "CONTEXT_TOKENS": "2000",
     "ANSWER_MAX_TOKENS": "500",
