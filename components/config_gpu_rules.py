@@ -32,6 +32,7 @@ def fleet_rules(sections: Sections) -> Iterator[Fault]:
             _spot_rules,
             _weight_rules,
             _cluster_rules,
+            _end_rules,
             _capacity_block_rules,
         ):
             yield from rule(place, fleet)
@@ -114,6 +115,23 @@ def _cluster_rules(place: str, fleet: GpuFleetConfig) -> Iterator[Fault]:
                     "remove it")  # fmt: skip
 
 
+def _end_rules(place: str, fleet: GpuFleetConfig) -> Iterator[Fault]:
+    """A node that ends itself asks its group for one node fewer, which a group at its minimum refuses."""
+    for key, value in (("idleMinutes", fleet.idle_minutes), ("maximumLifeHours", fleet.maximum_life_hours)):
+        if not value:
+            continue
+        if fleet.joins_cluster:
+            yield fault(f"{place}{key}", value, "is for dlami nodes, since ECS itself ends nodes without tasks",
+                        "remove it")  # fmt: skip
+        elif fleet.capacity_block_reservation_id:
+            yield fault(
+                f"{place}{key}", value, "saves nothing in a Capacity Block, which is prepaid", "remove it"
+            )
+        elif fleet.minimum:
+            yield fault(f"{place}{key}", value, f"ends no node while minimum is {fleet.minimum}, since the group keeps as many",
+                        "set minimum to 0, or remove it")  # fmt: skip
+
+
 def _capacity_block_rules(place: str, fleet: GpuFleetConfig) -> Iterator[Fault]:
     """A Capacity Block holds one instance type, prepaid.
 
@@ -149,6 +167,9 @@ def training_rules(sections: Sections) -> Iterator[Fault]:
                     "list types such as g5.2xlarge, or set training to false")  # fmt: skip
     for found in fleet_faults(training.instance_types, sections.general.region, "ecs-gpu"):
         yield fault("trainingInstanceTypes", found.value, found.allowed, found.fix, "region")
+    if training.spot_submissions >= training.submissions:
+        yield fault("trainingSpotSubmissions", training.spot_submissions, f"must be below trainingSubmissions ({training.submissions}), or a run would never reach on-demand",
+                    "lower it, or raise trainingSubmissions", "trainingSubmissions")  # fmt: skip
     entries = [entry for entry in map(find, training.instance_types) if entry]
     if entries:
         yield from _job_rules(sections, entries)

@@ -32,6 +32,7 @@ from components.shared_files import SharedFiles
 from components.user_data import render_user_data
 
 COMPLETE_LAUNCH_ACTIONS = ("autoscaling:CompleteLifecycleAction",)
+END_NODE_ACTIONS = ("autoscaling:TerminateInstanceInAutoScalingGroup",)
 
 HEALTH_CHECK_GRACE_SECONDS = 300
 # ECS would scale the group out and never in again without this tag, and adds it by itself only to later instances.
@@ -124,6 +125,8 @@ class GpuFleet(pulumi.ComponentResource):
             CHECKPOINT_FOLDER=config.checkpoint_path,
             AUTO_SCALING_GROUP_NAME=self._typed_name,
             LIFECYCLE_HOOK_NAME=LIFECYCLE_HOOK_NAME,
+            IDLE_MINUTES=str(config.idle_minutes),
+            MAXIMUM_LIFE_HOURS=str(config.maximum_life_hours),
         ).apply(lambda values: render_user_data(script, values, config.extra_boot_script))
 
     def _group(self, template: aws.ec2.LaunchTemplate) -> aws.autoscaling.Group:
@@ -165,8 +168,11 @@ class GpuFleet(pulumi.ComponentResource):
             return [grant(self, "join-cluster", self.role, statements)]
         # AWS puts an id that nobody can know before into the ARN of a group.
         group_arn = account.arn("autoscaling", f"autoScalingGroup:*:autoScalingGroupName/{self._typed_name}")
-        permission = grant(self, "finish-boot", self.role, [allow(COMPLETE_LAUNCH_ACTIONS, [group_arn])])
-        return [permission, *self._args.shared_files.mount_targets]
+        permissions = [grant(self, "finish-boot", self.role, [allow(COMPLETE_LAUNCH_ACTIONS, [group_arn])])]
+        if self._args.config.ends_itself:
+            # AWS narrows it to a group and no further, so that a node could end its neighbours too.
+            permissions.append(grant(self, "end-nodes", self.role, [allow(END_NODE_ACTIONS, [group_arn])]))
+        return [*permissions, *self._args.shared_files.mount_targets]
 
     def _capacity_provider(self, group: aws.autoscaling.Group) -> aws.ecs.CapacityProvider:
         """Lets ECS scale the group to what its tasks need, and end no node that runs one."""

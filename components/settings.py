@@ -83,6 +83,13 @@ def between(low: int, high: int, unit: str = "") -> Allowed:
     return Allowed(f"must be {low} to {high} {unit}".rstrip(), lambda value: low <= value <= high)
 
 
+def never_or(low: int, high: int, unit: str) -> Allowed:
+    """0 for never, or a whole number from `low` to `high`, both included."""
+    return Allowed(
+        f"must be 0 (never) or {low} to {high} {unit}", lambda value: value == 0 or low <= value <= high
+    )
+
+
 def one_of(*choices: Any) -> Allowed:
     """One of a short list."""
     return Allowed(f"must be one of {', '.join(map(str, choices))}", lambda value: value in choices, choices)

@@ -1,11 +1,13 @@
-"""EC2 user data: one boot script text from the files in gpu_node/boot and the values of one stack. Pure."""
+"""EC2 user data: one boot script from the files in gpu_node/boot, the interruption watcher and a stack's values. Pure."""
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from email.mime.multipart import MIMEMultipart
 from email.mime.text import MIMEText
 from pathlib import Path
+
+from components.node_archive import archive, watcher_texts
 
 BOOT_FOLDER = Path(__file__).resolve().parent.parent / "gpu_node" / "boot"
 SHEBANG = "#!/bin/bash\n"
@@ -24,6 +26,7 @@ class BootScript:
     """The files of one boot script, in order, and its values with the longest text AWS allows for each."""
 
     files: tuple[str, ...]
+    watcher_target: str
     longest_value_characters: Mapping[str, int]
     multipart: bool = False
 
@@ -33,6 +36,7 @@ class BootScript:
 BOOT_SCRIPTS: Mapping[str, BootScript] = {
     "dlami": BootScript(
         files=("common.sh", "dlami.sh"),
+        watcher_target="processes",
         longest_value_characters={
             "AWS_REGION": 32,
             "FILE_SYSTEM_ID": 43,
@@ -42,14 +46,20 @@ BOOT_SCRIPTS: Mapping[str, BootScript] = {
             "CHECKPOINT_FOLDER": 255,
             "AUTO_SCALING_GROUP_NAME": 255,
             "LIFECYCLE_HOOK_NAME": 255,
+            "IDLE_MINUTES": 5,
+            "MAXIMUM_LIFE_HOURS": 4,
         },
     ),
     "ecs": BootScript(
         files=("common.sh", "container_host.sh", "ecs.sh"),
+        watcher_target="containers",
         longest_value_characters={"ECS_CLUSTER": 255, "ECS_ENABLE_GPU_SUPPORT": 5},
     ),
     "batch": BootScript(
-        files=("common.sh", "container_host.sh", "batch.sh"), longest_value_characters={}, multipart=True
+        files=("common.sh", "container_host.sh", "batch.sh"),
+        watcher_target="containers",
+        longest_value_characters={},
+        multipart=True,
     ),
 }
 
@@ -116,6 +126,15 @@ def extra_script_function(extra_script: str) -> str:
     return f"extra_script() {{\n  cat <<'{delimiter}'\n{body}{delimiter}\n}}\n"
 
 
+def platform_files_function(files: Sequence[str], watcher_target: str) -> str:
+    """A bash function that prints the archive of the boot script, as boot.sh, and of the watcher."""
+    boot = "\n".join(map(_file_body, files))
+    code = "".join(line for line in boot.splitlines(keepends=True) if not line.lstrip().startswith("#"))
+    lines = archive({"boot.sh": code, **watcher_texts(watcher_target)})
+    delimiter = _absent_from(lines, "END_OF_FILES")
+    return f"platform_files() {{\n  cat <<'{delimiter}'\n{lines}{delimiter}\n}}\n"
+
+
 def _parts(script_name: str, values: Mapping[str, str], extra_script: str) -> dict[str, str]:
     script = BOOT_SCRIPTS[script_name]
     expected = set(script.longest_value_characters)
@@ -127,7 +146,8 @@ def _parts(script_name: str, values: Mapping[str, str], extra_script: str) -> di
     return {
         "the values": export_lines(values),
         "the extra boot script": extra_script_function(extra_script),
-        "the platform's own script": "\n".join(_file_body(file_name) for file_name in script.files),
+        "the platform's own script": platform_files_function(script.files, script.watcher_target)
+        + _file_body("unpack.sh"),
     }
 
 

@@ -55,6 +55,16 @@ REFUSED_IN_A_FLEET: list[tuple[dict[str, Any], list[str]]] = [
     ({**CLUSTER_FLEET, "weights": {"g5.xlarge": 9, "g6.xlarge": 1}}, [
         'weights = {"g5.xlarge": 9, "g6.xlarge": 1}: ECS counts the instances of a fleet that it manages, so weights mislead its scaling. Fix: remove weights.',
     ]),
+    ({**CLUSTER_FLEET, "idleMinutes": 60}, [
+        'idleMinutes = 60: is for dlami nodes, since ECS itself ends nodes without tasks. Fix: remove it.',
+    ]),
+    ({**BLOCK, "maximumLifeHours": 24}, [
+        'maximumLifeHours = 24: saves nothing in a Capacity Block, which is prepaid. Fix: remove it.',
+    ]),
+    ({"minimum": 1, "idleMinutes": 60, "maximumLifeHours": 24}, [
+        'idleMinutes = 60: ends no node while minimum is 1, since the group keeps as many. Fix: set minimum to 0, or remove it.',
+        'maximumLifeHours = 24: ends no node while minimum is 1, since the group keeps as many. Fix: set minimum to 0, or remove it.',
+    ]),
     ({**CLUSTER_FLEET, "capacityRebalancing": True}, [
         'capacityRebalancing = true: a fleet that ECS manages would lose tasks without draining. Fix: remove it.',
     ]),
@@ -83,6 +93,9 @@ REFUSED_TRAINING: list[tuple[dict[str, Any], list[str]]] = [
     ]),
     ({**TRAINING, "trainingInstanceTypes": ["m5.large"]}, [
         'trainingInstanceTypes = m5.large: must be an EC2 instance type with NVIDIA GPUs (Turing or newer), Inferentia or Trainium. Fix: choose a type of components/accelerators.csv.',
+    ]),
+    ({**TRAINING, "trainingSpotSubmissions": 5}, [
+        'trainingSpotSubmissions = 5: must be below trainingSubmissions (5), or a run would never reach on-demand. Fix: lower it, or raise trainingSubmissions.',
     ]),
     ({**TRAINING, "trainingMaximumVcpus": 4}, [
         'trainingMaximumVcpus = 4: is below the instances of one job (8 vCPUs), so none would ever start. Fix: use 8 or more.',
@@ -126,6 +139,7 @@ def test_training_that_would_never_start_is_refused(changes: dict[str, Any], mes
         {"checkpointPath": None, "onDemandPercentage": 100},
         {"checkpointPath": None, "onDemandBase": 2},
         {"checkpointPath": None, **BLOCK},
+        {"idleMinutes": 60, "maximumLifeHours": 24},
         {"spotAllocationStrategy": "lowest-price", "spotPoolCount": 2},
         {"weights": {"g5.xlarge": 2}, "capacityRebalancing": True, "maximumPriceUsd": "0.5"},
         {

@@ -205,6 +205,31 @@ def test_a_dlami_node_may_complete_launches_of_its_own_group_only() -> None:
     ], "a node could wave other fleets' launches through, or not report its own"
 
 
+@pytest.mark.parametrize("limit", [{"idleMinutes": 60}, {"maximumLifeHours": 24}])
+def test_a_node_that_ends_itself_may_end_nodes_of_its_own_group_only(limit: dict[str, int]) -> None:
+    recording = record_fleets({**DLAMI_FLEET, **limit})
+
+    assert allowed_to(recording, "gpu-research-end-nodes-gpu-research-node") == [
+        {
+            "Effect": "Allow",
+            "Action": ["autoscaling:TerminateInstanceInAutoScalingGroup"],
+            "Resource": [
+                "arn:aws:autoscaling:eu-central-1:111122223333:autoScalingGroup:*:autoScalingGroupName/ai-cluster-dev-research"
+            ],
+        }
+    ], "a node could end other fleets' nodes, or would be paid for ever"
+    assert "gpu-research-end-nodes-gpu-research-node" not in [
+        policy.name for policy in record_fleets(DLAMI_FLEET).of_type("aws:iam/rolePolicy:RolePolicy")
+    ], "a node without limits needs no such permission"
+
+
+def test_a_node_is_told_how_long_it_may_be_idle_and_live() -> None:
+    limits = {"idleMinutes": 60, "maximumLifeHours": 24}
+    script = user_data(record_fleets({**DLAMI_FLEET, **limits}).one(TEMPLATE)).decode()
+
+    assert "export IDLE_MINUTES=60\n" in script and "export MAXIMUM_LIFE_HOURS=24\n" in script
+
+
 def test_an_ecs_node_may_serve_the_stacks_cluster_only() -> None:
     cluster = "arn:aws:ecs:eu-central-1:111122223333:cluster/ai-cluster-dev"
     by_cluster, by_instance, anywhere = allowed_to(

@@ -3,4 +3,5 @@
 set -euo pipefail
 
 prepare_scratch
+start_watcher TARGETS=containers
 run_extra_script

@@ -47,6 +47,12 @@ instance_store_devices() {
   lsblk --noheadings --nodeps --paths --output NAME,MODEL | awk '/Instance Storage/ { print $1 }'
 }
 
+# start_watcher NAME=VALUE...: from here on the work on this node is told of an interruption.
+start_watcher() {
+  printf '%s\0' "$@" >"$PLATFORM/watcher/settings"
+  systemctl enable --now "$PLATFORM/watcher/interruption-watcher.service"
+}
+
 # The operator's text stops at its first failing command, and that failure is the node's.
 run_extra_script() {
   local path

@@ -69,5 +69,8 @@ if [[ -n $CHECKPOINT_FOLDER ]]; then
   mkdir --parents "$CHECKPOINT_FOLDER"
   append_line /etc/environment "CHECKPOINT_FOLDER=$CHECKPOINT_FOLDER"
 fi
+start_watcher TARGETS=processes "AWS_REGION=$AWS_REGION" "IDLE_MINUTES=$IDLE_MINUTES" \
+  "MAXIMUM_LIFE_HOURS=$MAXIMUM_LIFE_HOURS" "STARTED_AT=$EPOCHSECONDS"
+install --mode=755 "$PLATFORM/watcher/interruption-run" /usr/local/bin/interruption-run
 run_extra_script
 retry 'telling the launch lifecycle hook CONTINUE' 5 complete_launch CONTINUE

@@ -3,6 +3,7 @@
 set -euo pipefail
 
 prepare_scratch
+start_watcher TARGETS=containers
 run_extra_script
 append_line /etc/ecs/ecs.config "ECS_CLUSTER=$ECS_CLUSTER"
 append_line /etc/ecs/ecs.config "ECS_ENABLE_GPU_SUPPORT=$ECS_ENABLE_GPU_SUPPORT"

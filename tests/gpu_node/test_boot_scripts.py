@@ -1,7 +1,9 @@
 """The boot scripts run under bash with nothing on the PATH but fakes that record their calls."""
 
+import re
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +22,8 @@ VALUES = {
         "CHECKPOINT_FOLDER": "/mnt/shared-data/checkpoints/run-1",
         "AUTO_SCALING_GROUP_NAME": "ai-platform-dev-research",
         "LIFECYCLE_HOOK_NAME": "shared-files-mounted",
+        "IDLE_MINUTES": "60",
+        "MAXIMUM_LIFE_HOURS": "24",
     },
     "ecs": {"ECS_CLUSTER": "ai-cluster", "ECS_ENABLE_GPU_SUPPORT": "true"},
     "batch": {},
@@ -52,7 +56,8 @@ FAKES = {
     'for disk in $INSTANCE_STORE; do echo "$disk Amazon EC2 NVMe Instance Storage"; done',
     "chattr": 'exit "$CHATTR_STATUS"',
     "mkfs.xfs": 'exit "$MKFS_STATUS"',
-    **dict.fromkeys(("aws", "chmod", "mkdir", "mountpoint", "shutdown", "sleep", "train"), ""),
+    "systemctl": 'exit "$SYSTEMCTL_STATUS"',
+    **dict.fromkeys(("aws", "chmod", "install", "mkdir", "mountpoint", "shutdown", "sleep", "train"), ""),
 }
 BEHAVIOUR = {
     "MOUNT_FAILURES": "0",
@@ -60,6 +65,8 @@ BEHAVIOUR = {
     "INSTANCE_STORE": "",
     "CHATTR_STATUS": "0",
     "MKFS_STATUS": "0",
+    "SYSTEMCTL_STATUS": "0",
+    "PYTHON_WORKS": "1",
 }
 
 
@@ -70,6 +77,7 @@ class Boot:
     status: int
     log: list[str]
     calls: list[str]
+    platform: Path
 
     def called(self, start: str) -> list[str]:
         return [call for call in self.calls if call.startswith(start)]
@@ -87,6 +95,7 @@ def _install_programs(folder: Path) -> None:
     (folder / "install_recorder").write_text(f'#!/bin/bash\n{shutil.which("cp")} {recorder} "{folder}/$1"\n')
     for name, body in FAKES.items():
         (folder / name).write_text(f"{RECORD}{body}\n")
+    (folder / "python3").write_text(f'#!/bin/bash\n((PYTHON_WORKS)) && exec {sys.executable} "$@"\n')
     for program in folder.iterdir():
         if not program.is_symlink():
             program.chmod(0o755)
@@ -99,7 +108,10 @@ def boot(tmp_path: Path) -> Callable[..., Boot]:
     def run(script_name: str, extra_script: str = TRAIN, **behaviour: str) -> Boot:
         _install_programs(tmp_path / "bin")
         script, calls = tmp_path / "user-data", tmp_path / "calls"
-        script.write_text(render_user_data(script_name, VALUES[script_name], extra_script))
+        # The scripts name the folder once, and everything below it is real.
+        user_data = render_user_data(script_name, VALUES[script_name], extra_script)
+        platform = tmp_path / "ai-platform"
+        script.write_text(user_data.replace("PLATFORM=/opt/ai-platform", f"PLATFORM={platform}"))
         calls.touch()
         environment = {"PATH": str(tmp_path / "bin"), "CALLS": str(calls), "TMPDIR": str(tmp_path)}
         result = subprocess.run(
@@ -110,7 +122,8 @@ def boot(tmp_path: Path) -> Callable[..., Boot]:
             text=True,
             check=False,
         )
-        return Boot(result.returncode, result.stdout.splitlines(), calls.read_text().splitlines())
+        called = calls.read_text().replace(str(platform), "/opt/ai-platform").splitlines()
+        return Boot(result.returncode, result.stdout.splitlines(), called, platform)
 
     return run
 
@@ -295,3 +308,59 @@ def test_a_batch_node_leaves_the_agents_settings_to_batch(boot: Callable[..., Bo
 
     assert (node.status, node.called("train")) == (0, ["train --cache "]), "the extra script did not run once"
     assert node.called("written /etc/ecs") == [], "the node would leave the cluster that Batch made for it"
+
+
+START_WATCHER = "systemctl enable --now /opt/ai-platform/watcher/interruption-watcher.service"
+
+
+@pytest.mark.parametrize("script_name", ["batch", "dlami", "ecs"])
+def test_the_watcher_runs_before_any_work_can_arrive(boot: Callable[..., Boot], script_name: str) -> None:
+    calls = boot(script_name).calls
+
+    work = ("train", "written /etc/ecs", COMPLETE)
+    arrivals = [place for place, call in enumerate(calls) if call.startswith(work)]
+    assert calls.index(START_WATCHER) < min(arrivals), (
+        "work would be lost that nobody tells of its interruption"
+    )
+
+
+@pytest.mark.parametrize("script_name", ["batch", "dlami", "ecs"])
+def test_a_node_whose_watcher_does_not_start_takes_no_work(
+    boot: Callable[..., Boot], script_name: str
+) -> None:
+    node = boot(script_name, SYSTEMCTL_STATUS="1")
+
+    assert node.status != 0 and len(node.errors) == 1, f"the failure is not reported once: {node.log}"
+    assert "systemctl enable --now" in node.errors[0], "the log does not say what failed"
+    out_of_service = COMPLETE + "ABANDON" if script_name == "dlami" else "shutdown -h now"
+    assert node.calls[-1] == out_of_service and not node.called("train"), "the node would take work"
+
+
+@pytest.mark.parametrize("script_name", ["batch", "dlami", "ecs"])
+def test_a_node_whose_files_cannot_be_unpacked_powers_off(
+    boot: Callable[..., Boot], script_name: str
+) -> None:
+    node = boot(script_name, PYTHON_WORKS="0")
+
+    assert (node.status, node.calls) == (1, ["shutdown -h now"]), "a node without any use would be paid for"
+    assert node.errors == ["ERROR: the platform's own files cannot be unpacked"]
+
+
+def test_an_interactive_node_knows_when_to_end_and_its_own_age(boot: Callable[..., Boot]) -> None:
+    node = boot("dlami")
+
+    *told, started_at = (node.platform / "watcher" / "settings").read_text().split("\0")[:-1]
+    assert told == [
+        "TARGETS=processes",
+        "AWS_REGION=eu-central-1",
+        "IDLE_MINUTES=60",
+        "MAXIMUM_LIFE_HOURS=24",
+    ]
+    assert re.fullmatch(r"STARTED_AT=\d{10}", started_at), "the node would never reach its longest life"
+    command = "install --mode=755 /opt/ai-platform/watcher/interruption-run /usr/local/bin/interruption-run"
+    assert command in node.calls, "nobody could register a process"
+
+
+@pytest.mark.parametrize("script_name", ["batch", "ecs"])
+def test_a_container_host_tells_the_containers(boot: Callable[..., Boot], script_name: str) -> None:
+    assert (boot(script_name).platform / "watcher" / "settings").read_text() == "TARGETS=containers\0"
