@@ -64,8 +64,8 @@ if config.training:
     data_lake.grant_read(training.job_role, lake.RAW, lake.PROCESSED, lake.MODELS)
     data_lake.grant_write(training.job_role, lake.MODELS, lake.EVALUATIONS, lake.LOGS_TRAINING)
     pulumi.export("training_spot_queue", training.spot_queue_arn)
-    pulumi.export("training_on_demand_queue", training.on_demand_queue_arn)
     pulumi.export("training_job_definition", training.job_definition_arn)
+    pulumi.export("training", training.addresses)
 
 if config.vector_store:
     vector_store = VectorStore("vector-store", VectorStoreArgs(

@@ -42,7 +42,7 @@ from components.config_values import (
     VPC_ID,
     ZONE,
 )
-from components.settings import Allowed, between, each, one_of, optional, setting
+from components.settings import Allowed, between, each, never_or, one_of, optional, setting
 
 NAMESPACE = "ai-platform"
 
@@ -162,6 +162,9 @@ class GpuFleetConfig:
     checkpoint_path: str = setting("checkpointPath", "", optional(CHECKPOINT_FOLDER))
     capacity_rebalancing: bool = setting("capacityRebalancing", False)
     instance_refresh: bool = setting("instanceRefresh", False)
+    # A node boots for up to 30 minutes (components/gpu_group.py), in which nobody can use it.
+    idle_minutes: int = setting("idleMinutes", 0, never_or(30, 10_080, "minutes"))
+    maximum_life_hours: int = setting("maximumLifeHours", 0, never_or(1, 8760, "hours"))
     extra_boot_script: str = setting("extraBootScript", "")
 
     @property
@@ -174,6 +177,11 @@ class GpuFleetConfig:
     def joins_cluster(self) -> bool:
         """Whether the nodes run the ECS agent, so that the fleet is a capacity provider of the cluster."""
         return self.node_image != "dlami"
+
+    @property
+    def ends_itself(self) -> bool:
+        """Whether a node may end itself, and its group's wish for it."""
+        return self.idle_minutes > 0 or self.maximum_life_hours > 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -213,6 +221,10 @@ class TrainingConfig:
     job_gpus: int = setting("trainingJobGpus", 1, between(1, 16, "GPUs"))
     attempts: int = setting("trainingAttempts", 5, between(1, 10))
     timeout_hours: int = setting("trainingTimeoutHours", 72, between(1, 672, "hours"))
+    capacity_wait_minutes: int = setting("trainingCapacityWaitMinutes", 30, between(1, 1440, "minutes"))
+    spot_submissions: int = setting("trainingSpotSubmissions", 2, between(1, 20))
+    submissions: int = setting("trainingSubmissions", 5, between(1, 50))
+    run_hours: int = setting("trainingRunHours", 168, between(1, 672, "hours"))
     nodes: int = setting("trainingNodes", 1, between(1, 64, "nodes"))
 
 

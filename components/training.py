@@ -13,6 +13,7 @@ from components.network import Network
 from components.shared_files import SharedFiles
 from components.training_capacity import TrainingCapacity, TrainingCapacityArgs
 from components.training_job import container_properties, node_properties, retry_strategy
+from components.training_machine import TrainingMachine, TrainingMachineArgs
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,6 +43,7 @@ class Training(pulumi.ComponentResource):
     job_definition_arn: pulumi.Output[str]
     multi_node_queue_arn: pulumi.Output[str] | None
     multi_node_job_definition_arn: pulumi.Output[str] | None
+    state_machine_arn: pulumi.Output[str]
 
     def __init__(self, name: str, args: TrainingArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("aiplatform:index:Training", name, None, opts)
@@ -58,16 +60,22 @@ class Training(pulumi.ComponentResource):
         self.spot_queue_arn = capacity.spot_queue_arn
         self.on_demand_queue_arn = capacity.on_demand_queue_arn
         self.multi_node_queue_arn = capacity.multi_node_queue_arn
-        self._add_job_definitions()
-        self.register_outputs(
-            {
-                "spot_queue_arn": self.spot_queue_arn,
-                "on_demand_queue_arn": self.on_demand_queue_arn,
-                "job_definition_arn": self.job_definition_arn,
-                "multi_node_queue_arn": self.multi_node_queue_arn,
-                "multi_node_job_definition_arn": self.multi_node_job_definition_arn,
-            }
-        )
+        definitions = self._add_job_definitions()
+        machine = TrainingMachine(f"{name}-machine", self._machine_args(definitions), child)
+        self.state_machine_arn = machine.state_machine_arn
+        self.register_outputs(self.addresses)
+
+    @property
+    def addresses(self) -> dict[str, pulumi.Output[str] | None]:
+        """What a command that starts and follows runs needs to know."""
+        return {
+            "spot_queue_arn": self.spot_queue_arn,
+            "on_demand_queue_arn": self.on_demand_queue_arn,
+            "job_definition_arn": self.job_definition_arn,
+            "multi_node_queue_arn": self.multi_node_queue_arn,
+            "multi_node_job_definition_arn": self.multi_node_job_definition_arn,
+            "state_machine_arn": self.state_machine_arn,
+        }
 
     def _capacity_args(self) -> TrainingCapacityArgs:
         args = self._args
@@ -81,7 +89,20 @@ class Training(pulumi.ComponentResource):
             log_group_arn=self._log_group.arn,
         )
 
-    def _add_job_definitions(self) -> None:
+    def _machine_args(self, definitions: Mapping[str, aws.batch.JobDefinition]) -> TrainingMachineArgs:
+        args = self._args
+        queues = {"spot": self.spot_queue_arn, "on-demand": self.on_demand_queue_arn}
+        if self.multi_node_queue_arn:
+            queues["multi-node"] = self.multi_node_queue_arn
+        return TrainingMachineArgs(
+            config=args.config,
+            account=args.account,
+            queue_arns=queues,
+            job_definition_prefixes={kind: found.arn_prefix for kind, found in definitions.items()},
+            log_retention_days=args.log_retention_days,
+        )
+
+    def _add_job_definitions(self) -> dict[str, aws.batch.JobDefinition]:
         args, name = self._args, self.pulumi_resource_name
         points = args.shared_files.access_points
         container = container_properties(
@@ -92,15 +113,20 @@ class Training(pulumi.ComponentResource):
             file_system_id=args.shared_files.file_system_id,
             access_point_ids={folder: point.id for folder, point in points.items()},
         )
-        self.job_definition_arn = self._job_definition(
-            f"{name}-job", "container", container_properties=pulumi.Output.json_dumps(container)
-        )
-        self.multi_node_job_definition_arn = None
+        properties = pulumi.Output.json_dumps(container)
+        definitions = {
+            "container": self._job_definition(f"{name}-job", "container", container_properties=properties)
+        }
         if args.config.nodes > 1:
             nodes = node_properties(container, args.config.instance_types[0], args.config.nodes)
-            self.multi_node_job_definition_arn = self._job_definition(
-                f"{name}-multi-node-job", "multinode", node_properties=pulumi.Output.json_dumps(nodes)
+            properties = pulumi.Output.json_dumps(nodes)
+            definitions["multinode"] = self._job_definition(
+                f"{name}-multi-node-job", "multinode", node_properties=properties
             )
+        self.job_definition_arn = definitions["container"].arn
+        multi_node = definitions.get("multinode")
+        self.multi_node_job_definition_arn = multi_node.arn if multi_node else None
+        return definitions
 
     def _job_definition(
         self,
@@ -108,7 +134,7 @@ class Training(pulumi.ComponentResource):
         kind: str,
         container_properties: pulumi.Output[str] | None = None,
         node_properties: pulumi.Output[str] | None = None,
-    ) -> pulumi.Output[str]:
+    ) -> aws.batch.JobDefinition:
         config = self._args.config
         return aws.batch.JobDefinition(
             name,
@@ -120,4 +146,4 @@ class Training(pulumi.ComponentResource):
             timeout={"attempt_duration_seconds": config.timeout_hours * 3600},
             propagate_tags=True,
             opts=pulumi.ResourceOptions(parent=self),
-        ).arn
+        )

@@ -13,6 +13,9 @@ from components.shared_files import MOUNT_ROOT
 SCRATCH = "/scratch"
 # What a job exits with once it has saved its work and been interrupted; anything else is its own fault.
 INTERRUPTED_EXIT_CODE = "75"
+# What Batch says of an attempt whose instance was interrupted or ended.
+# https://docs.aws.amazon.com/batch/latest/userguide/job_retries.html
+HOST_LOST = "Host EC2*"
 
 
 def retry_strategy(attempts: int) -> aws.batch.JobDefinitionRetryStrategyArgsDict:
@@ -24,7 +27,7 @@ def retry_strategy(attempts: int) -> aws.batch.JobDefinitionRetryStrategyArgsDic
     return {
         "attempts": attempts,
         "evaluate_on_exits": [
-            {"on_status_reason": "Host EC2*", "action": "RETRY"},
+            {"on_status_reason": HOST_LOST, "action": "RETRY"},
             {"on_exit_code": INTERRUPTED_EXIT_CODE, "action": "RETRY"},
             {"on_reason": "*", "action": "EXIT"},
         ],

@@ -14,6 +14,7 @@ VERBS = {
     "preview": ("ops.preview", "show what `pulumi up` would build, without an AWS account"),
     "redrive": ("ops.redrive", "send the dead letters of ingestion back into their queue"),
     "reindex": ("ops.reindex.command", "build a new vector index beside the old one and switch over to it"),
+    "train": ("ops.train.command", "start training runs, and show, follow and stop them"),
 }
 INTERRUPTED = 130
 

@@ -48,6 +48,8 @@ NESTED_MEANINGS = {
     "checkpointPath": "Folder for checkpoints, told to nodes as CHECKPOINT_FOLDER; training on spot needs one.",
     "capacityRebalancing": "Starts a new node as soon as AWS expects to take one back.",
     "instanceRefresh": "Replaces running nodes after a change of their template.",
+    "idleMinutes": "Ends a dlami node on which no GPU was used and nobody typed for this long; 0 is never.",
+    "maximumLifeHours": "Ends a dlami node at this age, whatever it does; 0 is never.",
     "extraBootScript": "Shell script that runs on a node once the platform's own boot is done.",
 }
 

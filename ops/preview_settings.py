@@ -131,6 +131,7 @@ SETTINGS: dict[str, tuple[str, ...]] = {
         "bucket key: {rules.bucketKeyEnabled}",
     ),
     "aws:s3/bucketVersioning:BucketVersioning": ("{versioningConfiguration.status}",),
+    "aws:sfn/stateMachine:StateMachine": ("log {loggingConfiguration.level}",),
     "aws:sqs/queue:Queue": (
         "kept {messageRetentionSeconds!s}",
         "invisible {visibilityTimeoutSeconds!s}",

@@ -12,6 +12,7 @@ import pytest
 from components import config_sections
 from components.config import section_types
 from components.settings import settings_of
+from components.training_machine import LOG_DELIVERY_ACTIONS
 from mutant_table import MUTANTS
 from ops.capture.program import PROJECT_ROOT
 from ops.capture.recording import Recording
@@ -34,6 +35,11 @@ WILDCARDS: dict[tuple[str, str], str] = {
     ("gpu-fleet-join-cluster-gpu-fleet-node", DISCOVER_ON_ANY): NO_RESOURCE,
     ("training-capacity-serve-jobs-training-capacity-node", AGENT_ON_ANY): AGENT_REASON,
     ("training-capacity-serve-jobs-training-capacity-node", DISCOVER_ON_ANY): NO_RESOURCE,
+    ("training-machine-run-jobs-training-machine-role", "any resource: batch:DescribeJobs"): NO_RESOURCE,
+    (
+        "training-machine-run-jobs-training-machine-role",
+        f"any resource: {', '.join(LOG_DELIVERY_ACTIONS)}",
+    ): NO_RESOURCE,
     ("rag-task-execution-policy", "any resource: ecr:GetAuthorizationToken"): NO_RESOURCE,
 }
 

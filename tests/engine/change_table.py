@@ -66,7 +66,7 @@ CHANGES: tuple[Change, ...] = (
         values={"logRetentionDays": 3653},
         expected="""
             update cloudwatch.LogGroup ingestion-index-logs orchestrator-answer-logs rag-task-logs vector-store-index-logs
-            update cloudwatch.LogGroup training-jobs network-flow-logs
+            update cloudwatch.LogGroup training-jobs training-machine-logs network-flow-logs
         """,
     ),
     Change(
@@ -331,6 +331,26 @@ CHANGES: tuple[Change, ...] = (
         """,
     ),
     Change(
+        what="nodes end when idle",
+        stack="dev",
+        values={"gpuFleets[0].idleMinutes": 60},
+        expected="""
+            create iam.RolePolicy gpu-notebook-end-nodes-gpu-notebook-node
+            update ec2.LaunchTemplate gpu-notebook-template
+            update autoscaling.Group gpu-notebook-group
+        """,
+    ),
+    Change(
+        what="nodes end at an age",
+        stack="prod",
+        values={"gpuFleets[0].maximumLifeHours": 24},
+        expected="""
+            create iam.RolePolicy gpu-research-end-nodes-gpu-research-node
+            update ec2.LaunchTemplate gpu-research-template
+            update autoscaling.Group gpu-research-group
+        """,
+    ),
+    Change(
         what="no fleet of the cluster",
         stack="staging",
         values={"gpuFleets": None},
@@ -417,6 +437,18 @@ CHANGES: tuple[Change, ...] = (
         stack="prod",
         values={"trainingAttempts": 3},
         expected="update batch.JobDefinition training-job training-multi-node-job",
+    ),
+    Change(
+        what="a longer wait for spot capacity",
+        stack="staging",
+        values={"trainingCapacityWaitMinutes": 60},
+        expected="update sfn.StateMachine training-machine-runs",
+    ),
+    Change(
+        what="more submissions to spot, and a longer run",
+        stack="prod",
+        values={"trainingSpotSubmissions": 3, "trainingSubmissions": 8, "trainingRunHours": 336},
+        expected="update sfn.StateMachine training-machine-runs",
     ),
     Change(
         what="no training over several nodes",

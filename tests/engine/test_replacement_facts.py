@@ -57,6 +57,7 @@ CLOUDFORMATION_SERVICES = {
     "lb": "ElasticLoadBalancingV2",
     "opensearch": "OpenSearchServerless",
     "s3": "S3",
+    "sfn": "StepFunctions",
     "sqs": "SQS",
     "vpc": "EC2",
 }

@@ -1,0 +1,1 @@
+"""`python -m ops train`: starts training runs, and shows, follows and stops them."""
