@@ -83,7 +83,8 @@ def _looks(config: TrainingConfig, partition: str) -> dict[str, State]:
             "ResultPath": "$.seen",
             "Next": "Decide",
         },
-        "CountLook": _count("Wait", "looks"),
+        # A node that was found ends the wait: the short ones of many attempts are no lack of capacity.
+        "CountLook": _count("Wait", "looks", waits=0),
         "CountWait": _count("Wait", "looks", "waits"),
     }
 

@@ -96,6 +96,13 @@ def test_each_job_has_the_whole_wait_for_capacity() -> None:
     assert batch.queues == ["spot", "spot"], "a long run would leave spot for waits that were over long ago"
 
 
+def test_short_waits_of_many_attempts_are_no_lack_of_capacity() -> None:
+    execution, batch = run([*[WAITING, WAITING, RUNNING] * 6, SUCCEEDED])
+
+    assert execution.status == "SUCCEEDED"
+    assert batch.queues == ["spot"] and not batch.terminated, "a long run would pay on-demand for nothing"
+
+
 def test_a_job_that_found_capacity_at_the_last_moment_is_waited_for() -> None:
     execution, batch = run([*[WAITING] * 6, RUNNING, SUCCEEDED], [SUCCEEDED], ended=SUCCEEDED)
 

@@ -15,7 +15,7 @@ from typing import Any
 from .carrier import Carrier
 from .folder import CheckpointFolder, Write, newest_valid
 from .interval import SaveInterval
-from .manifest import Checkpoint, CheckpointError, CopyCancelled
+from .manifest import Checkpoint, CheckpointError, CopyCancelled, looks_complete
 from .report import say
 
 EXIT_INTERRUPTED = 75
@@ -137,7 +137,10 @@ class Checkpointer:
         return self._interval.seconds_between_saves(measured or self.ASSUMED_SAVE_SECONDS)
 
     def latest(self) -> Checkpoint | None:
-        """The newest valid checkpoint of both folders, every byte compared with its manifest."""
+        """The newest valid checkpoint of both folders, every byte compared with its manifest.
+
+        One that only the scratch folder has is copied in the background: its own process may have died before.
+        """
         found = [*(self._scratch.candidates() if self._scratch else []), *self._folder.candidates()]
         latest = newest_valid(sorted(found, key=lambda checkpoint: -checkpoint.step))
         if latest is None:
@@ -145,6 +148,9 @@ class Checkpointer:
         else:
             self._saved_step = latest.step
             say(f"resuming from step {latest.step} in {latest.path}")
+            is_safe = latest.path.parent == self._folder.folder
+            if self._carrier and not is_safe and not looks_complete(self._folder.path_of(latest.step)):
+                self._carrier.put(latest)
         return latest
 
     def after_step(self, step: int, write: Write) -> bool:

@@ -58,7 +58,7 @@ class CheckpointFolder:
         step = operator.index(step)  # NumPy's and PyTorch's integers too
         if not 0 <= step <= MAXIMUM_STEP:
             raise ValueError(f"a step must be from 0 to {MAXIMUM_STEP}")
-        checkpoint = Checkpoint(step, self.folder / f"step-{step}")
+        checkpoint = Checkpoint(step, self.path_of(step))
         temporary = self._temporary_path()
         try:
             temporary.mkdir(parents=True)
@@ -96,6 +96,10 @@ class CheckpointFolder:
             filter(None, map(NAME.fullmatch, names)), key=lambda match: (-int(match[1]), match[2] or "")
         )
         return [Checkpoint(int(match[1]), self.folder / match[0]) for match in matches]
+
+    def path_of(self, step: int) -> Path:
+        """Where the checkpoint of a step lies, if there is one."""
+        return self.folder / f"step-{step}"
 
     def latest(self) -> Checkpoint | None:
         """The newest valid checkpoint; what is damaged or unreadable is skipped with a warning."""

@@ -23,9 +23,11 @@ class SaveAndLeave(TrainerCallback):
 
     def __init__(self, checkpoints: Checkpointer) -> None:
         self.checkpoints = checkpoints
+        self.leaves = False
 
     def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> Any:
         decision = self.checkpoints.decide(state.global_step)
+        self.leaves = self.leaves or decision is Decision.LEAVE
         control.should_save = control.should_save or decision is not Decision.GO_ON
         control.should_training_stop = control.should_training_stop or decision is Decision.LEAVE
         return control
@@ -43,8 +45,10 @@ class SaveAndLeave(TrainerCallback):
 def train(trainer: Trainer, folder: str) -> None:
     """Trains to the end and saves the model, or leaves with exit code 75 when interrupted."""
     with Checkpointer(folder, agree=agree) as checkpoints:
-        trainer.add_callback(SaveAndLeave(checkpoints))
+        callback = SaveAndLeave(checkpoints)
+        trainer.add_callback(callback)
         latest = latest_of_rank_0(checkpoints)
         trainer.train(resume_from_checkpoint=str(latest) if latest else None)
-        if not checkpoints.should_stop:
+        # Not should_stop: a notice after the last step interrupts nothing, and the run ends as done.
+        if not callback.leaves:
             trainer.save_model()

@@ -16,6 +16,8 @@ STEP_SECONDS = 30.0
 # Nobody at the terminals is surprised, and the work has the time that an interruption would leave it.
 WARNING_SECONDS = 300
 LEAVING_SECONDS = 120
+# A second call for a node that is ending already would take another wish, and with it a neighbour, from the group.
+ENDING_SECONDS = 900
 # A GPU that drives nothing shows 0; a notebook that holds a model shows 0 too, and is idle.
 IDLE_BELOW_PERCENT = 5
 GPU_QUERY = ("nvidia-smi", "--query-gpu=utilization.gpu", "--format=csv,noheader,nounits")
@@ -69,7 +71,7 @@ class NodeEnd:
             )
         self._announcer.announce(LATE, f"this node ends: {self._reason}")
         if clock >= self._leaves_at:
-            self._end()
+            self._end(clock)
 
     def _warn(self, remaining: float, reason: str) -> None:
         if remaining > WARNING_SECONDS:
@@ -78,12 +80,14 @@ class NodeEnd:
             self._warned_of = reason
             self._tell_people(f"This node ends in {math.ceil(remaining / 60)} minutes: {reason}.")
 
-    def _end(self) -> None:
+    def _end(self, clock: float) -> None:
         log.warning("the node is ended: %s", self._reason)
         try:
             self._terminate()
         except (OSError, subprocess.SubprocessError) as error:
             log.error("the node could not be ended, which is tried again: %s", one_line(error))
+            return
+        self._leaves_at = clock + ENDING_SECONDS
 
     def _remaining(self, clock: float, now: float) -> tuple[float, str]:
         ends = []

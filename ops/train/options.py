@@ -3,10 +3,13 @@
 import argparse
 import re
 
-from ops.train.request import is_name
+from ops.train.request import CHECKPOINT_VARIABLE, is_name
 from ops.train.start import PERMISSIONS
 
 MOST_LISTED = 1000
+# With the time that is added a run's name has at most 76, and its checkpoints have that name unless told otherwise.
+LONGEST_NAME = 60
+LONGEST_CHECKPOINT = 80
 
 
 def parser() -> argparse.ArgumentParser:
@@ -43,7 +46,7 @@ def _add_run(run: argparse.ArgumentParser) -> None:
     run.add_argument(
         "--name", type=_name, default="train", help="first part of the run's name (default: train)"
     )
-    run.add_argument("--checkpoint", type=_name, metavar="NAME",
+    run.add_argument("--checkpoint", type=_checkpoint, metavar="NAME",
                      help="folder of the checkpoints, the same again to go on with them (default: the run's name)")  # fmt: skip
     run.add_argument(
         "--nodes", type=_at_least_one, default=1, metavar="N", help="so many nodes with torchrun, on-demand"
@@ -72,15 +75,25 @@ def _add_prices(verb: argparse.ArgumentParser) -> None:
 
 
 def _name(text: str) -> str:
-    if is_name(text):
+    return _named(text, LONGEST_NAME)
+
+
+def _checkpoint(text: str) -> str:
+    return _named(text, LONGEST_CHECKPOINT)
+
+
+def _named(text: str, longest: int) -> str:
+    if is_name(text, longest):
         return text
     raise argparse.ArgumentTypeError(
-        f"{text!r} must be 1 to 60 of A-Z, a-z, 0-9, - and _, and begin with a letter or digit"
+        f"{text!r} must be 1 to {longest} of A-Z, a-z, 0-9, - and _, and begin with a letter or digit"
     )
 
 
 def _variable(text: str) -> tuple[str, str]:
     key, equals, value = text.partition("=")
+    if key == CHECKPOINT_VARIABLE:
+        raise argparse.ArgumentTypeError(f"{key} is set by --checkpoint, whose folder all attempts share")
     if equals and re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", key) and not key.startswith("AWS_BATCH"):
         return key, value
     raise argparse.ArgumentTypeError(

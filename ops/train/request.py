@@ -104,6 +104,6 @@ def _check_image(image: str, own: str) -> None:
         )
 
 
-def is_name(text: str) -> bool:
+def is_name(text: str, longest: int) -> bool:
     """Whether runs and checkpoints may have this name, which becomes a job's, an execution's and a folder's."""
-    return re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]{0,59}", text) is not None
+    return len(text) <= longest and re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]*", text) is not None

@@ -122,6 +122,8 @@ class FakeTrainer:
                 written.mkdir(parents=True)
                 (written / "trainer_state.json").write_text(str(self.state.global_step))
                 self.callback.on_save(self.args, self.state, control, model=None)
+        if self.interrupted_at > self.state.global_step:
+            os.kill(os.getpid(), signal.SIGTERM)
 
     def save_model(self) -> None:
         self.saved_model = True
@@ -147,6 +149,19 @@ def test_the_trainer_resumes_after_an_interruption(
     example.train(second, str(tmp_path / "shared"))
     assert second.saved_model and os.listdir(tmp_path / "shared") == ["step-4"], "it began anew"
     assert barriers == ([[]] if initialized else []), "files that other ranks still write would be left out"
+
+
+def test_a_trainer_that_is_told_after_its_last_step_saves_its_model(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    transformers = SimpleNamespace(Trainer=FakeTrainer, TrainerCallback=object)
+    modules = {**fake_torch(False), "transformers": transformers}
+    loop = load("pytorch_loop", monkeypatch, modules)
+    example = load("hugging_face_trainer", monkeypatch, {**modules, "pytorch_loop": loop})
+    trainer = FakeTrainer(tmp_path / "node", interrupted_at=10)
+    example.train(trainer, str(tmp_path / "shared"))
+
+    assert trainer.state.global_step == 9 and trainer.saved_model, "the run would succeed without a result"
 
 
 @pytest.mark.parametrize("path", PACKAGE, ids=lambda path: path.name)

@@ -386,3 +386,16 @@ def test_the_newest_valid_checkpoint_of_both_folders_is_found(
         latest = checkpoints.latest()
         assert latest is not None and latest.path == expected
         os.truncate(expected / "model", 0)
+
+
+def test_what_a_killed_process_left_on_the_local_disk_is_copied_when_it_resumes(tmp_path: Path) -> None:
+    scratch = tmp_path / "scratch"
+    CheckpointFolder(scratch).save(7, lambda path: (path / "model").write_text("x"))
+    copies = []
+    for _ in range(2):
+        with training(tmp_path, interval=NEVER, scratch_folder=scratch) as run:
+            assert run.checkpoints.latest()
+            run.checkpoints.save(7, run.write)
+        assert steps_in(tmp_path / "shared") == [7], "a finished run's last step would go with the node"
+        copies.append((tmp_path / "shared" / "step-7").stat().st_mtime_ns)
+    assert copies[0] == copies[1], "it would be copied again at each start"

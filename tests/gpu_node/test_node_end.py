@@ -143,6 +143,15 @@ def test_an_end_that_is_refused_is_tried_again_and_the_work_told_once(
     assert "tried again: OSError: no network" in caplog.text
 
 
+def test_an_end_that_is_under_way_is_not_asked_for_again() -> None:
+    node = Node(life=HOUR)
+    node.run(76.5)
+    assert node.ended == [62], "each call lowers the group's wish, and a neighbour would be ended too"
+
+    node.run(77)
+    assert node.ended == [62, 77], "a node that did not end would be paid for ever"
+
+
 def test_the_group_wants_one_node_fewer(gpus: Path) -> None:
     terminate_node("eu-central-1", "i-0123456789abcdef0")
 

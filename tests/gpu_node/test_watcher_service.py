@@ -87,6 +87,18 @@ def test_a_registered_command_saves_on_a_recommendation_and_leaves_on_a_notice(
             assert training.wait() == 75, "the work since the last save would be lost"
 
 
+def test_a_file_that_an_earlier_process_of_this_number_left_stops_no_command(tmp_path: Path) -> None:
+    script = tmp_path / "interruption-run"
+    script.write_text(
+        (WATCHER_FOLDER / script.name).read_text().replace("/run/interruption/pids", str(tmp_path))
+    )
+    # A folder, since a file of somebody else would not refuse root, who may run the tests.
+    command = f'mkdir "{tmp_path}/$$"; exec bash "{script}" echo trained'
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
+
+    assert (done.stdout, done.stderr) == ("trained\n", ""), "the command would not start at all"
+
+
 def test_a_job_in_a_container_is_told_to_leave(tmp_path: Path, server: MetadataServer) -> None:
     with subprocess.Popen([sys.executable, "-c", TRAINING], stdout=subprocess.PIPE, text=True) as job:
         assert line_of(job) == "training"

@@ -376,6 +376,14 @@ class TestCommand:
         assert told["checkpoint"] == "mine"
         assert told["run"] == world.asked("StartExecution")[0]["name"]
 
+    def test_the_checkpoints_of_any_run_can_be_named(
+        self, world: World, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        assert command.main(["run", "--stack", "dev", "--json", "--name", "n" * 60]) == 0
+        earlier = json.loads(capsys.readouterr().out)["checkpoint"]
+
+        assert command.main(["run", "--stack", "dev", "--json", "--checkpoint", earlier]) == 0
+
     @pytest.mark.parametrize(
         ("arguments", "said"),
         [
@@ -383,7 +391,8 @@ class TestCommand:
             (["--env", "AWS_BATCH_X=b"], "does not begin with AWS_BATCH"),
             (["--gpus", "0"], "must be a whole number from 1"),
             (["--name", "a b"], "must be 1 to 60"),
-            (["--checkpoint", "../other"], "must be 1 to 60"),
+            (["--env", "CHECKPOINT_FOLDER=/scratch"], "is set by --checkpoint"),
+            (["--checkpoint", "../other"], "must be 1 to 80"),
             (["--spot-price", "-1"], "must be a price in USD"),
             (["--spot-price", "1e3"], "must be a price in USD"),
             (["--command", "python 'x"], "cannot be split into words"),
