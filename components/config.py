@@ -1,6 +1,6 @@
 """The platform's configuration, and the only code that reads Pulumi config.
 
-The keys, their defaults and ranges are in `components/config_sections.py`; `Pulumi.yaml` describes the same keys for
+The keys, their defaults and ranges are in `components/config_sections.py` and `components/config_gpu_sections.py`; `Pulumi.yaml` describes the same keys for
 the command line, and a test holds the two together.
 """
 
@@ -13,6 +13,13 @@ from typing import Any, get_type_hints
 import pulumi
 from pulumi.runtime.config import CONFIG, get_config_env, get_config_secret_keys_env, is_config_secret
 
+from components.config_gpu_sections import (
+    GpuFleetConfig,
+    InferenceConfig,
+    InterruptionDrillConfig,
+    MachineImages,
+    TrainingConfig,
+)
 from components.config_rules import cross_field_faults
 from components.config_sections import (
     NAMESPACE,
@@ -21,15 +28,12 @@ from components.config_sections import (
     ClusterConfig,
     DataLakeConfig,
     GeneralConfig,
-    GpuFleetConfig,
     IngestionConfig,
-    MachineImages,
     NetworkConfig,
     OrchestratorConfig,
     RagServiceConfig,
     Sections,
     SharedFilesConfig,
-    TrainingConfig,
     VectorStoreConfig,
 )
 from components.settings import WITHHELD, Fault, settings_of
@@ -60,7 +64,10 @@ class PlatformConfig:
     shared_files: SharedFilesConfig
     gpu_fleets: tuple[GpuFleetConfig, ...]
     machine_images: MachineImages
+    node_metrics: bool
     training: TrainingConfig | None
+    inference: InferenceConfig | None
+    interruption_drill: InterruptionDrillConfig | None
     cluster: ClusterConfig
     vector_store: VectorStoreConfig | None
     answers: AnswersConfig
@@ -133,7 +140,12 @@ def build(sections: Sections, project: str, stack: str) -> PlatformConfig:
         shared_files=sections.shared_files,
         gpu_fleets=sections.gpu.fleets if awake else (),
         machine_images=sections.machine_images,
+        node_metrics=sections.gpu.node_metrics,
         training=sections.training if sections.training.enabled else None,
+        inference=sections.inference if sections.inference.enabled and awake else None,
+        interruption_drill=sections.interruption_drill
+        if sections.interruption_drill.enabled and sections.training.enabled
+        else None,
         cluster=sections.cluster,
         vector_store=sections.vector_store if sections.vector_store.enabled else None,
         answers=sections.answers,

@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 
 from components.accelerators import Accelerator, find, fleet_faults
-from components.config_sections import GpuFleetConfig, Sections
+from components.config_gpu_sections import GpuFleetConfig
+from components.config_sections import Sections
 from components.settings import Fault, fault
 from components.user_data import extra_script_fault
 

@@ -7,19 +7,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
+from components.config_gpu_sections import (
+    GpuConfig,
+    InferenceConfig,
+    InterruptionDrillConfig,
+    MachineImages,
+    TrainingConfig,
+)
 from components.config_values import (
     ACCOUNT_ID,
     ADDRESS,
     CERTIFICATE_ARN,
-    CHECKPOINT_FOLDER,
-    CONTAINER_IMAGE,
     EMAIL,
     FARGATE_CPU_UNITS,
-    FLEET_NAME,
     FOLDERS,
     IMAGE_BY_DIGEST,
-    IMAGE_ID,
-    INSTANCE_TYPE,
     INTERFACE_ENDPOINTS,
     IPV4_BLOCK,
     LOG_RETENTION_DAYS,
@@ -28,13 +30,9 @@ from components.config_values import (
     MODEL_ID,
     MODEL_NAME,
     NAME_SUFFIX,
-    NODE_IMAGES,
-    PRICE,
     REGION,
-    RESERVATION_ID,
     RULE_ID,
     SECRET_ARN,
-    SPOT_STRATEGIES,
     STORAGE_CLASSES,
     SUBNET_ID,
     TAGS,
@@ -42,7 +40,7 @@ from components.config_values import (
     VPC_ID,
     ZONE,
 )
-from components.settings import Allowed, between, each, never_or, one_of, optional, setting
+from components.settings import Allowed, between, each, one_of, optional, setting
 
 NAMESPACE = "ai-platform"
 
@@ -58,6 +56,7 @@ class GeneralConfig:
     protect_data: bool = setting("protectData", False)
     asleep: bool = setting("asleep", False)
     log_retention_days: int = setting("logRetentionDays", 30, one_of(*LOG_RETENTION_DAYS))
+    alarm_email: str = setting("alarmEmail", "", optional(EMAIL))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -139,96 +138,6 @@ class SharedFilesConfig:
 
 
 @dataclass(frozen=True, kw_only=True)
-class GpuFleetConfig:
-    """One Auto Scaling group of accelerator nodes."""
-
-    name: str = setting("name", allowed=FLEET_NAME)
-    purpose: str = setting("purpose", allowed=one_of("training", "inference"))
-    # An Auto Scaling group takes up to 40 types (service model of the Auto Scaling API, LaunchTemplateOverrides).
-    instance_types: tuple[str, ...] = setting("instanceTypes", allowed=each(INSTANCE_TYPE, 1, 40))
-    weights: Mapping[str, int] = setting("weights", MappingProxyType({}), each(between(1, 999)))
-    node_image: str = setting("nodeImage", allowed=one_of(*NODE_IMAGES))
-    minimum: int = setting("minimum", 0, between(0, 1000))
-    maximum: int = setting("maximum", allowed=between(1, 1000))
-    on_demand_base: int = setting("onDemandBase", 0, between(0, 1000))
-    on_demand_percentage: int = setting("onDemandPercentage", 0, between(0, 100, "percent"))
-    spot_allocation_strategy: str = setting(
-        "spotAllocationStrategy", "price-capacity-optimized", one_of(*SPOT_STRATEGIES)
-    )
-    spot_pool_count: int = setting("spotPoolCount", 0, between(0, 20))
-    maximum_price_usd: str = setting("maximumPriceUsd", "", optional(PRICE))
-    volume_size_gib: int = setting("volumeSizeGib", 200, between(30, 16384, "GiB"))
-    capacity_block_reservation_id: str = setting("capacityBlockReservationId", "", optional(RESERVATION_ID))
-    checkpoint_path: str = setting("checkpointPath", "", optional(CHECKPOINT_FOLDER))
-    capacity_rebalancing: bool = setting("capacityRebalancing", False)
-    instance_refresh: bool = setting("instanceRefresh", False)
-    # A node boots for up to 30 minutes (components/gpu_group.py), in which nobody can use it.
-    idle_minutes: int = setting("idleMinutes", 0, never_or(30, 10_080, "minutes"))
-    maximum_life_hours: int = setting("maximumLifeHours", 0, never_or(1, 8760, "hours"))
-    extra_boot_script: str = setting("extraBootScript", "")
-
-    @property
-    def runs_on_spot(self) -> bool:
-        """Whether any node of the fleet can be a spot instance."""
-        all_on_demand = self.on_demand_percentage == 100 or self.on_demand_base >= self.maximum
-        return not (self.capacity_block_reservation_id or all_on_demand)
-
-    @property
-    def joins_cluster(self) -> bool:
-        """Whether the nodes run the ECS agent, so that the fleet is a capacity provider of the cluster."""
-        return self.node_image != "dlami"
-
-    @property
-    def ends_itself(self) -> bool:
-        """Whether a node may end itself, and its group's wish for it."""
-        return self.idle_minutes > 0 or self.maximum_life_hours > 0
-
-
-@dataclass(frozen=True, kw_only=True)
-class MachineImages:
-    """Pinned machine image ids by node image; an image that is not pinned is looked up at each preview."""
-
-    pinned: Mapping[str, str] = setting(
-        "machineImages",
-        MappingProxyType({}),
-        Allowed(
-            f"must map {' or '.join(NODE_IMAGES)} to ids such as ami-0123456789abcdef0",
-            lambda images: all(
-                key in NODE_IMAGES and IMAGE_ID.accepts(value) for key, value in images.items()
-            ),
-        ),
-    )
-
-
-@dataclass(frozen=True, kw_only=True)
-class GpuConfig:
-    """The GPU fleets."""
-
-    fleets: tuple[GpuFleetConfig, ...] = setting("gpuFleets", ())
-
-
-@dataclass(frozen=True, kw_only=True)
-class TrainingConfig:
-    """Training jobs on AWS Batch."""
-
-    enabled: bool = setting("training", False)
-    image: str = setting("trainingImage", "", optional(CONTAINER_IMAGE))
-    instance_types: tuple[str, ...] = setting("trainingInstanceTypes", (), each(INSTANCE_TYPE))
-    maximum_vcpus: int = setting("trainingMaximumVcpus", 96, between(1, 100_000, "vCPUs"))
-    volume_size_gib: int = setting("trainingVolumeSizeGib", 200, between(30, 16384, "GiB"))
-    job_vcpus: int = setting("trainingJobVcpus", 4, between(1, 448, "vCPUs"))
-    job_memory_mib: int = setting("trainingJobMemoryMib", 14336, between(1024, 4_194_304, "MiB"))
-    job_gpus: int = setting("trainingJobGpus", 1, between(1, 16, "GPUs"))
-    attempts: int = setting("trainingAttempts", 5, between(1, 10))
-    timeout_hours: int = setting("trainingTimeoutHours", 72, between(1, 672, "hours"))
-    capacity_wait_minutes: int = setting("trainingCapacityWaitMinutes", 30, between(1, 1440, "minutes"))
-    spot_submissions: int = setting("trainingSpotSubmissions", 2, between(1, 20))
-    submissions: int = setting("trainingSubmissions", 5, between(1, 50))
-    run_hours: int = setting("trainingRunHours", 168, between(1, 672, "hours"))
-    nodes: int = setting("trainingNodes", 1, between(1, 64, "nodes"))
-
-
-@dataclass(frozen=True, kw_only=True)
 class ClusterConfig:
     """The ECS cluster."""
 
@@ -281,7 +190,7 @@ class RagServiceConfig:
     exposure: str = setting("exposure", "internal", one_of("internal", "public"))
     certificate_arn: str = setting("certificateArn", "", optional(CERTIFICATE_ARN))
     bearer_token_secret_arn: str = setting("bearerTokenSecretArn", "", optional(SECRET_ARN))
-    answer_provider: str = setting("answerProvider", "bedrock", one_of("bedrock", "openai"))
+    answer_provider: str = setting("answerProvider", "bedrock", one_of("bedrock", "openai", "inference"))
     openai_api_key_secret_arn: str = setting("openaiApiKeySecretArn", "", optional(SECRET_ARN))
     openai_base_url: str = setting("openaiBaseUrl", "https://api.openai.com/v1", ADDRESS)
     openai_model: str = setting("openaiModel", "", MODEL_NAME)
@@ -341,6 +250,8 @@ class Sections:
     gpu: GpuConfig = field(default_factory=GpuConfig)
     machine_images: MachineImages = field(default_factory=MachineImages)
     training: TrainingConfig = field(default_factory=TrainingConfig)
+    inference: InferenceConfig = field(default_factory=InferenceConfig)
+    interruption_drill: InterruptionDrillConfig = field(default_factory=InterruptionDrillConfig)
     cluster: ClusterConfig = field(default_factory=ClusterConfig)
     vector_store: VectorStoreConfig = field(default_factory=VectorStoreConfig)
     answers: AnswersConfig = field(default_factory=AnswersConfig)

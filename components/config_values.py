@@ -57,6 +57,16 @@ ADDRESS = matching(
 )
 TEMPERATURE = matching(r"0(\.\d{1,3})?|1(\.0{1,3})?", "a number from 0 to 1 with a point, such as 0.2")
 MODEL_NAME = matching(r"[\w./:-]{0,128}", "a model name without spaces, of up to 128 characters")
+SERVED_MODEL = matching(
+    r"[A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9][\w.-]{0,95}|models/(fine-tuned|adapters|onnx)(/(?!\.{1,2}(/|$))[\w.-]+)+",
+    "a Hugging Face name such as Qwen/Qwen2.5-7B-Instruct, or a folder of the lake such as models/fine-tuned/my-model",
+)
+SERVER_ARGUMENT = matching(r"\S(.{0,511}\S)?", "1 to 512 characters, without spaces at the ends")
+# https://docs.aws.amazon.com/autoscaling/application/userguide/scheduled-scaling-using-cron-expressions.html
+SCHEDULE = matching(
+    r"cron\((\S{1,64} ){5}\S{1,64}\)", "a schedule of six fields such as cron(0 8 ? * MON-FRI *)"
+)
+TIME_ZONE = matching(r"[A-Z][\w+-]*(/[A-Za-z][\w+-]*){0,2}", "a time zone such as Europe/Berlin")
 EMAIL = matching(r"[\w.!#$%&'*+/=?^`{|}~-]+@[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)+", "an e-mail address")
 
 # https://docs.aws.amazon.com/AmazonCloudWatchLogs/latest/APIReference/API_PutRetentionPolicy.html

@@ -8,7 +8,7 @@ import pulumi_aws as aws
 
 from components.aws_account import AwsAccount
 from components.config_gpu_rules import BOOT_SCRIPTS
-from components.config_sections import GpuFleetConfig, MachineImages
+from components.config_gpu_sections import GpuFleetConfig, MachineImages
 from components.gpu_group import (
     LIFECYCLE_HOOK_NAME,
     instance_refresh,

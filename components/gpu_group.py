@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import pulumi
 import pulumi_aws as aws
 
-from components.config_sections import GpuFleetConfig
+from components.config_gpu_sections import GpuFleetConfig
 
 LIFECYCLE_HOOK_NAME = "boot-finished"
 # The boot script's waits for package locks and mounts, and as long again for the extra script; AWS takes 30 to 7,200.

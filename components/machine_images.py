@@ -3,7 +3,7 @@
 import pulumi
 import pulumi_aws as aws
 
-from components.config_sections import MachineImages
+from components.config_gpu_sections import MachineImages
 
 # Public SSM parameters, under the same path in every region; each holds the id of the newest image.
 # https://docs.aws.amazon.com/dlami/latest/devguide/find-dlami-id.html

@@ -7,7 +7,7 @@ import pulumi
 import pulumi_aws as aws
 
 from components.aws_account import AwsAccount
-from components.config_sections import MachineImages, TrainingConfig
+from components.config_gpu_sections import MachineImages, TrainingConfig
 from components.iam import trust_policy
 from components.network import Network
 from components.shared_files import SharedFiles

@@ -8,7 +8,7 @@ import pulumi
 import pulumi_aws as aws
 
 from components.aws_account import AwsAccount
-from components.config_sections import MachineImages, TrainingConfig
+from components.config_gpu_sections import MachineImages, TrainingConfig
 from components.container_image import PULL_ACTIONS, repository_arn_of
 from components.efa import efa_network_interfaces
 from components.gpu_node import (

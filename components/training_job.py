@@ -6,7 +6,7 @@ from typing import Any
 import pulumi
 import pulumi_aws as aws
 
-from components.config_sections import TrainingConfig
+from components.config_gpu_sections import TrainingConfig
 from components.efa import efa_devices
 from components.shared_files import MOUNT_ROOT
 

@@ -8,7 +8,7 @@ import pulumi
 import pulumi_aws as aws
 
 from components.aws_account import AwsAccount
-from components.config_sections import TrainingConfig
+from components.config_gpu_sections import TrainingConfig
 from components.iam import allow, grant, trust_policy
 from components.training_states import run_definition
 

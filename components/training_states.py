@@ -7,7 +7,7 @@ Batch has given up on something that is not the job's own fault.
 import math
 from typing import Any
 
-from components.config_sections import TrainingConfig
+from components.config_gpu_sections import TrainingConfig
 from components.training_job import HOST_LOST, INTERRUPTED_EXIT_CODE
 
 # An execution ends at 25,000 events, and each look at the job makes eleven: two for each state, three more for the call.

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from components import config_sections
+from components import config_gpu_sections, config_sections
 from components.config import section_types
 from components.settings import settings_of
 from components.training_machine import LOG_DELIVERY_ACTIONS
@@ -200,7 +200,7 @@ def test_functions_are_short_enough_to_read_at_once(path: Path) -> None:
 def test_component_files_and_the_table_of_contents_stay_short() -> None:
     for path in sorted((PROJECT_ROOT / "components").glob("*.py")):
         lines = len(path.read_text(encoding="utf-8").splitlines())
-        limit = 350 if path.name == "config_sections.py" else LONGEST_COMPONENT_FILE
+        limit = 300 if path.name == "config_sections.py" else LONGEST_COMPONENT_FILE
         assert lines <= limit, f"{path.name} has {lines} lines; split it by noun"
     main = (PROJECT_ROOT / "__main__.py").read_text(encoding="utf-8")
     assert len(main.splitlines()) <= LONGEST_MAIN
@@ -229,10 +229,14 @@ def test_components_read_no_configuration_and_export_nothing() -> None:
 def test_every_setting_is_used_by_the_program() -> None:
     code = (PROJECT_ROOT / "__main__.py").read_text(encoding="utf-8")
     for path in sorted((PROJECT_ROOT / "components").glob("*.py")):
-        if path.name not in ("config_sections.py", "settings.py") and not path.name.endswith("_rules.py"):
+        if path.name not in (
+            "config_sections.py",
+            "config_gpu_sections.py",
+            "settings.py",
+        ) and not path.name.endswith("_rules.py"):
             code += path.read_text(encoding="utf-8")
     nested = [
-        config_sections.GpuFleetConfig,
+        config_gpu_sections.GpuFleetConfig,
         config_sections.LifecycleRule,
         config_sections.LifecycleTransition,
         config_sections.ExistingSubnet,

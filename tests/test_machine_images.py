@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from components.config_gpu_rules import IMAGE_VOLUME_GIB
-from components.config_sections import NODE_IMAGES
+from components.config_values import NODE_IMAGES
 from components.machine_images import IMAGE_PARAMETERS, ROOT_DEVICES
 from gpu_workloads import (
     DLAMI_FLEET,

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from components.config_sections import TrainingConfig
+from components.config_gpu_sections import TrainingConfig
 from components.training_states import run_definition
 from gpu_workloads import MULTI_NODE, TRAINING, record_workloads
 from ops.capture.recording import Recording

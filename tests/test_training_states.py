@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from components.config_sections import TrainingConfig
+from components.config_gpu_sections import TrainingConfig
 from components.training_states import MOST_LOOKS, look_seconds, run_definition
 from training_runs import (
     HOST_LOST,
