@@ -9,9 +9,15 @@ from collections.abc import Sequence
 
 # Verb, the module whose `main` runs it, and what it does. A module is imported only when its verb is used.
 VERBS = {
+    "advise": ("ops.advise.command", "which accelerator to take for a model, and Lambda, ECS or EKS"),
     "evaluate": ("ops.evaluation.command", "ask the API a file of questions and measure the answers"),
     "images": ("ops.images", "pin the machine images of a stack, or check the pins (asks AWS)"),
+    "preflight": (
+        "ops.preflight.command",
+        "what an account lacks for a stack, before `pulumi up` (asks AWS)",
+    ),
     "preview": ("ops.preview", "show what `pulumi up` would build, without an AWS account"),
+    "prices": ("ops.prices.command", "read instance prices anew into the table (asks AWS)"),
     "redrive": ("ops.redrive", "send the dead letters of ingestion back into their queue"),
     "reindex": ("ops.reindex.command", "build a new vector index beside the old one and switch over to it"),
     "train": ("ops.train.command", "start training runs, and show, follow and stop them"),
@@ -24,7 +30,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m ops",
         description="What an operator runs before and after `pulumi up`.",
-        epilog="verbs:\n" + "\n".join(f"  {verb:<9}{text}" for verb, (_, text) in VERBS.items()),
+        epilog="verbs:\n" + "\n".join(f"  {verb:<10}{text}" for verb, (_, text) in VERBS.items()),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("verb", choices=sorted(VERBS), help="what to do; VERB --help shows its options")

@@ -11,7 +11,7 @@ def test_without_a_verb_the_verbs_are_shown_and_it_is_wrong_usage(capsys: pytest
     assert stopped.value.code == 2
     told = capsys.readouterr().err
     for verb, (_, text) in ops.VERBS.items():
-        assert f"{verb:<9}{text}" in told
+        assert f"{verb:<10}{text}" in told
 
 
 @pytest.mark.parametrize("verb", sorted(ops.VERBS))

@@ -1,0 +1,92 @@
+"""What a stack is made of, read from its recording alone."""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from components.partitions import partition_of
+from ops.capture.recording import RecordedResource, Recording
+from ops.preview_text import PROVIDER, region_of
+
+SUBNET = "aws:ec2/subnet:Subnet"
+POLICY_TYPES = ("aws:iam/rolePolicy:RolePolicy", "aws:iam/policy:Policy")
+
+
+@dataclass(frozen=True)
+class Stack:
+    """The recording, and what several checks ask of it."""
+
+    recording: Recording
+
+    @property
+    def name(self) -> str:
+        return self.recording.stack
+
+    @cached_property
+    def region(self) -> str:
+        return region_of(self.recording)
+
+    @property
+    def partition(self) -> str:
+        return partition_of(self.region)[0]
+
+    @cached_property
+    def own_tags(self) -> Mapping[str, str]:
+        """The tags by which something in the account is known to be this stack's own already."""
+        tags = self._provider_setting("defaultTags", {}).get("tags", {})
+        return {key: tags[key] for key in ("Project", "Stack") if key in tags}
+
+    @property
+    def allowed_account_ids(self) -> tuple[str, ...]:
+        return tuple(self._provider_setting("allowedAccountIds", []))
+
+    @cached_property
+    def zones(self) -> Mapping[str, str]:
+        """The zone of each subnet that the stack makes, by the subnet's id."""
+        return {
+            resource_id(subnet): str(subnet.inputs["availabilityZone"])
+            for subnet in self.recording.of_type(SUBNET)
+        }
+
+    def of_type(self, type_token: str) -> list[RecordedResource]:
+        return self.recording.of_type(type_token)
+
+    def allowed_resources(self, action: str) -> list[str]:
+        """The ARNs on which any role of the stack may do `action`, each once, sorted."""
+        return sorted(
+            {
+                arn
+                for statement in self._statements()
+                if action in _listed(statement.get("Action"))
+                for arn in _listed(statement.get("Resource"))
+            }
+        )
+
+    def is_own(self, tags: Any) -> bool:
+        """Whether something with these tags (as AWS lists them) belongs to the stack, from an earlier `pulumi up`."""
+        found = {tag.get("Key"): tag.get("Value") for tag in tags or ()}
+        return bool(self.own_tags) and all(found.get(key) == value for key, value in self.own_tags.items())
+
+    def _statements(self) -> Iterator[Mapping[str, Any]]:
+        for type_token in POLICY_TYPES:
+            for resource in self.of_type(type_token):
+                yield from json.loads(str(resource.inputs["policy"]))["Statement"]
+
+    def _provider_setting(self, key: str, otherwise: Any) -> Any:
+        """A setting of the stack's provider, which takes everything as text."""
+        for provider in self.of_type(PROVIDER):
+            value = provider.inputs.get(key)
+            return json.loads(value) if isinstance(value, str) else value or otherwise
+        return otherwise
+
+
+def resource_id(resource: RecordedResource) -> str:
+    """The id at the end of a resource's ARN."""
+    return str(resource.outputs["arn"]).rpartition("/")[2]
+
+
+def _listed(value: Any) -> list[str]:
+    """IAM writes one value bare and several as a list."""
+    return list(value) if isinstance(value, list) else [str(value)] if value else []

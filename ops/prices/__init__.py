@@ -1,0 +1,1 @@
+"""`python -m ops prices refresh`: the table of instance prices, read anew from AWS."""

@@ -1,0 +1,121 @@
+"""`python -m ops prices`: reads the prices of accelerator instances in a region from AWS into the table."""
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from components.accelerators import sold_in
+from components.config_values import REGION
+from ops.aws_calls import AwsCallError, aws_client
+from ops.instance_prices import TABLE, PriceTableError, read_table, table_text
+from ops.prices.asked import PRICE_LIST_REGION, on_demand_usd, spot_usd
+from ops.prices.changes import Answer, Change, changes, merged
+from ops.progress import Progress
+
+EXAMPLES = """examples:
+  python -m ops prices refresh --region eu-central-1
+  python -m ops prices refresh --region us-east-1 --check
+
+Takes pricing:GetProducts and ec2:DescribeSpotPriceHistory. How often spot instances are interrupted is no part of
+these APIs: that column keeps its own date.
+
+exit code: 0 the table is up to date or has been made so, 1 refused, failed or (with --check) out of date, 2 wrong usage
+"""
+
+
+def parser() -> argparse.ArgumentParser:
+    top = argparse.ArgumentParser(
+        prog="python -m ops prices",
+        description="Prices of accelerator instances, which advise, train and cost read.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    verbs = top.add_subparsers(dest="action", required=True, metavar="refresh")
+    refresh = verbs.add_parser("refresh", help="read the prices of a region from AWS into the table", epilog=EXAMPLES,
+                               formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
+    refresh.add_argument("--region", required=True, type=_region, help="region whose prices to read")
+    refresh.add_argument("--check", action="store_true", help="change nothing; 1 when prices have changed")
+    refresh.add_argument("--drop", action="store_true", help="let go of prices that AWS no longer has")
+    refresh.add_argument("--profile", help="profile of the AWS configuration to use")
+    refresh.add_argument("--json", action="store_true", help="print JSON for machines")
+    return top
+
+
+def _region(text: str) -> str:
+    if REGION.accepts(text):
+        return text
+    raise argparse.ArgumentTypeError(f"{text!r} {REGION.text}")
+
+
+def main(arguments: Sequence[str], today: date | None = None, table: Path = TABLE) -> int:
+    """0 when the table is up to date or has been made so; 1 when refused, failed or out of date; 2 on wrong usage."""
+    options = parser().parse_args(arguments)
+    try:
+        return refresh(options, today or date.today(), table)
+    except (AwsCallError, PriceTableError) as error:
+        print(error, file=sys.stderr)
+        return 1
+
+
+def refresh(options: argparse.Namespace, today: date, table: Path) -> int:
+    """Asks AWS of every type that the region sells or the table has there. Nothing is written unless all were answered."""
+    rows = read_table(table)
+    names = sorted(sold_in(options.region) | {name for name, region in rows if region == options.region})
+    if not names:
+        raise AwsCallError(
+            f"{options.region} sells no accelerator type that this platform knows. Name another --region."
+        )
+    found = changes(rows, ask(names, options.region, options.profile), options.region, today)
+    changed = [change for change in found if change.is_new_price]
+    lost = [change for change in found if change.lost]
+    refused = bool(lost) and not options.drop
+    written = bool(found) and not refused and not options.check
+    if written:
+        table.write_text(table_text(merged(rows, found).values()), encoding="utf-8", newline="\n")
+        read_table.cache_clear()
+    _tell(options, found, changed, lost, written=written)
+    return int(refused or (options.check and bool(changed)))
+
+
+def ask(names: Sequence[str], region: str, profile: str | None) -> dict[str, Answer]:
+    """What AWS says of each type. AwsCallError tells of the first refusal, and then of no other type."""
+    price_list = aws_client("pricing", PRICE_LIST_REGION, profile)
+    spot = spot_usd(aws_client("ec2", region, profile), names)
+    answers = {}
+    with Progress("prices read", len(names)) as progress:
+        for name in names:
+            answers[name] = Answer(on_demand=on_demand_usd(price_list, region, name), spot=spot.get(name))
+            progress.advance()
+    return answers
+
+
+def _tell(options: argparse.Namespace, found: Sequence[Change], changed: Sequence[Change], lost: Sequence[Change], *, written: bool) -> None:  # fmt: skip
+    if options.json:
+        print(json.dumps(_document(options.region, found, changed, lost, written=written), indent=2))
+    else:
+        print(
+            "\n".join([change.text for change in changed] or [f"No price of {options.region} has changed."])
+        )
+        print(
+            f"{len(found)} types asked, {len(changed)} with new prices{', written to ' + TABLE.name if written else ', nothing written'}."
+        )
+    if lost and not options.drop:
+        gone = "; ".join(f"{change.new.instance_type} ({' and '.join(change.lost)})" for change in lost)
+        print(
+            f"AWS no longer has prices that the table has: {gone}. Nothing was written; --drop lets go of them.",
+            file=sys.stderr,
+        )
+
+
+def _document(region: str, found: Sequence[Change], changed: Sequence[Change], lost: Sequence[Change], *, written: bool) -> dict[str, Any]:  # fmt: skip
+    return {
+        "region": region,
+        "asked": len(found),
+        "changed": [change.text for change in changed],
+        "lost": {change.new.instance_type: list(change.lost) for change in lost},
+        "written": written,
+    }
