@@ -463,6 +463,7 @@ CHANGES: tuple[Change, ...] = (
             delete batch.JobQueue training-capacity-multi-node
             delete batch.JobDefinition training-multi-node-job
             update iam.RolePolicy training-capacity-serve-jobs-training-capacity-node
+            update iam.RolePolicy training-machine-run-jobs-training-machine-role
         """,
     ),
     # Cluster
