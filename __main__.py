@@ -5,14 +5,15 @@ documents -> data lake (S3) -> ingestion (SQS, Lambda) -> vector store (OpenSear
                 |            client -> RAG service (ALB, Fargate) -> embed, search, answer
                 |            caller -> orchestrator (Lambda)      -> embed, search, answer
                 |                                            |
-                +-> training jobs (AWS Batch), GPU fleets    +-> Bedrock, or an OpenAI-compatible API
-                       |
+                +-> training jobs (AWS Batch), GPU fleets    +-> Bedrock, or an OpenAI-compatible API:
+                       |                                         the model server (vLLM) of a GPU fleet, or another
                     shared files (EFS): datasets, checkpoints, cache
 """
 
 import pulumi
 
 from components import data_lake as lake
+from components.alarm_topic import AlarmTopic, AlarmTopicArgs
 from components.aws_account import AwsAccount, default_tags
 from components.budget import Budget, BudgetArgs
 from components.cluster import Cluster, ClusterArgs
@@ -20,7 +21,9 @@ from components.config import PlatformConfig
 from components.container_image import ContainerImage, ContainerImageArgs
 from components.data_lake import DataLake, DataLakeArgs
 from components.gpu_fleet import GpuFleet, GpuFleetArgs
+from components.inference_service import InferenceService, InferenceServiceArgs
 from components.ingestion import Ingestion, IngestionArgs
+from components.interruption_drill import InterruptionDrill, InterruptionDrillArgs
 from components.model_access import ModelAccess, ModelAccessArgs
 from components.network import Network, NetworkArgs
 from components.orchestrator import Orchestrator, OrchestratorArgs
@@ -40,13 +43,17 @@ data_lake = DataLake("data-lake", DataLakeArgs(config=config.data_lake, protect=
 shared_files = SharedFiles("shared-files", SharedFilesArgs(config=config.shared_files, network=network, protect=protect), on)
 cluster = Cluster("cluster", ClusterArgs(config=config.cluster, name_suffix=config.general.name_suffix), on)
 models = ModelAccess("models", ModelAccessArgs(config=config.answers, account=account), on)
+alarm_topic = AlarmTopic("alarms", AlarmTopicArgs(account=account, email=config.general.alarm_email), on) if config.training else None
 
+fleets: dict[str, GpuFleet] = {}
 fleet_providers: list[pulumi.Input[str]] = []
 for fleet_config in config.gpu_fleets:
     fleet = GpuFleet(f"gpu-{fleet_config.name}", GpuFleetArgs(
         config=fleet_config, account=account, network=network, shared_files=shared_files,
         cluster_name=cluster.cluster_name, machine_images=config.machine_images, tags=tags,
+        node_metrics=config.node_metrics, log_retention_days=log_days,
     ), on)
+    fleets[fleet_config.name] = fleet
     if fleet.capacity_provider_name:  # what its tasks may do is granted to their own roles
         fleet_providers.append(fleet.capacity_provider_name)
         continue
@@ -59,6 +66,7 @@ if config.training:
     training = Training("training", TrainingArgs(
         config=config.training, account=account, network=network, shared_files=shared_files,
         machine_images=config.machine_images, tags=tags, asleep=asleep, log_retention_days=log_days,
+        node_metrics=config.node_metrics, alarm_topic=alarm_topic,
     ), on)
     shared_files.grant_mount(training.job_role, training.security_group_id)
     data_lake.grant_read(training.job_role, lake.RAW, lake.PROCESSED, lake.MODELS)
@@ -66,6 +74,9 @@ if config.training:
     pulumi.export("training_spot_queue", training.spot_queue_arn)
     pulumi.export("training_job_definition", training.job_definition_arn)
     pulumi.export("training", training.addresses)
+    if config.interruption_drill:
+        drill = InterruptionDrill("interruption-drill", InterruptionDrillArgs(account=account, project=config.project, stack=config.stack, node_tags=training.node_tags), on)
+        pulumi.export("interruption_drill", drill.addresses)
 
 if config.vector_store:
     vector_store = VectorStore("vector-store", VectorStoreArgs(
@@ -100,13 +111,29 @@ if config.vector_store and config.orchestrator:
     pulumi.export("orchestrator_function", orchestrator.function_name)
     pulumi.export("orchestrator_url", orchestrator.function_url)
 
+inference: InferenceService | None = None
+if config.inference:
+    serving_fleet = fleets[config.inference.fleet]
+    inference = InferenceService("inference", InferenceServiceArgs(
+        config=config.inference, fleet=serving_fleet,
+        fleet_config=next(item for item in config.gpu_fleets if item.name == config.inference.fleet),
+        account=account, network=network, cluster=cluster, capacity=capacity,
+        shared_files=shared_files, bucket_name=data_lake.bucket_name,
+        name_suffix=config.general.name_suffix, log_retention_days=log_days,
+    ), on)
+    shared_files.grant_mount(inference.role, serving_fleet.security_group_id)
+    if inference.lake_folder:
+        data_lake.grant_read(inference.role, inference.lake_folder)
+    pulumi.export("inference_url", inference.url)
+    pulumi.export("inference_model", inference.served_name)
+
 rag_image = ContainerImage("rag-build", ContainerImageArgs(protect=protect), on) if config.builds_rag_image else None
 
 if config.vector_store and config.rag_service:
     rag_service = RagService("rag", RagServiceArgs(
         config=config.rag_service, answers=config.answers, account=account, network=network, cluster=cluster,
         capacity=capacity, vector_store=vector_store, name_suffix=config.general.name_suffix,
-        log_retention_days=log_days, built_image=rag_image,
+        log_retention_days=log_days, built_image=rag_image, inference=inference,
     ), on)
     models.grant_embed_and_answer(rag_service.role)
     vector_store.grant_query(rag_service.role)

@@ -3,7 +3,9 @@
 from collections.abc import Callable, Iterator
 
 from components.bedrock import EMBEDDING_DIMENSIONS, base_model_id, model_fault
+from components.config_drill_rules import drill_rules
 from components.config_gpu_rules import fleet_rules, training_rules
+from components.config_inference_rules import answering_rules, inference_rules
 from components.config_network_rules import network_rules
 from components.config_sections import AnswersConfig, Sections
 from components.config_values import LONGEST_FUNCTION_SECONDS, LONGEST_RAG_REQUEST_SECONDS
@@ -39,6 +41,7 @@ def _regional_arns(sections: Sections) -> Iterator[tuple[str, str]]:
     yield "certificateArn", service.certificate_arn
     yield "bearerTokenSecretArn", service.bearer_token_secret_arn
     yield "openaiApiKeySecretArn", service.openai_api_key_secret_arn
+    yield "huggingFaceTokenSecretArn", sections.inference.hugging_face_token_secret_arn
 
 
 def workload_rules(sections: Sections) -> Iterator[Fault]:
@@ -200,6 +203,7 @@ def _rung(upper: str, upper_seconds: int, lower: str, lower_seconds: int, worklo
 
 
 RULES: tuple[Rule, ...] = (
-    account_rules, workload_rules, network_rules, lake_rules, fleet_rules, training_rules, vector_store_rules,
-    model_rules, ingestion_rules, rag_task_rules, exposure_rules, provider_rules, timeout_rules,
+    account_rules, workload_rules, network_rules, lake_rules, fleet_rules, training_rules, drill_rules, inference_rules,
+    vector_store_rules, model_rules, ingestion_rules, rag_task_rules, exposure_rules, provider_rules, answering_rules,
+    timeout_rules,
 )  # fmt: skip

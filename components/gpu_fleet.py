@@ -28,6 +28,7 @@ from components.gpu_node import (
 from components.iam import allow, grant
 from components.machine_images import ROOT_DEVICES, image_changes_ignored, image_id
 from components.network import Network
+from components.node_agent import node_log_group_name
 from components.shared_files import SharedFiles
 from components.user_data import render_user_data
 
@@ -49,6 +50,8 @@ class GpuFleetArgs:
     cluster_name: str
     machine_images: MachineImages
     tags: Mapping[str, str]
+    node_metrics: bool
+    log_retention_days: int
 
 
 class GpuFleet(pulumi.ComponentResource):
@@ -75,6 +78,13 @@ class GpuFleet(pulumi.ComponentResource):
         self.security_group_id = node_security_group(
             f"{name}-nodes", f"Nodes of the GPU fleet {args.config.name}", args.network.vpc_id, self
         ).id
+        self._log_group_name = node_log_group_name(
+            f"{name}-node-logs",
+            self.role,
+            wanted=args.node_metrics,
+            retention_days=args.log_retention_days,
+            parent=self,
+        )
         group = self._group(self._launch_template())
         self.group_name = group.name
         self.capacity_provider_name = (
@@ -109,14 +119,22 @@ class GpuFleet(pulumi.ComponentResource):
         )
 
     def _user_data(self) -> pulumi.Input[str]:
-        args, config = self._args, self._args.config
+        config = self._args.config
         script = BOOT_SCRIPTS[config.node_image]
-        if config.joins_cluster:
-            gpu = "true" if config.node_image == "ecs-gpu" else "false"
-            values = {"ECS_CLUSTER": args.cluster_name, "ECS_ENABLE_GPU_SUPPORT": gpu}
-            return render_user_data(script, values, config.extra_boot_script)
+        values = self._ecs_values() if config.joins_cluster else self._interactive_values()
+        return pulumi.Output.all(**values, FLEET=self._typed_name, NODE_LOG_GROUP=self._log_group_name).apply(
+            lambda known: render_user_data(script, known, config.extra_boot_script)
+        )
+
+    def _ecs_values(self) -> dict[str, pulumi.Input[str]]:
+        # Neuron devices are files that a task maps: their driver is all that the image has for them.
+        gpu = "true" if self._args.config.node_image == "ecs-gpu" else "false"
+        return {"ECS_CLUSTER": self._args.cluster_name, "ECS_ENABLE_GPU_SUPPORT": gpu}
+
+    def _interactive_values(self) -> dict[str, pulumi.Input[str]]:
+        args, config = self._args, self._args.config
         points = args.shared_files.access_points
-        return pulumi.Output.all(
+        return dict(
             AWS_REGION=args.account.region,
             FILE_SYSTEM_ID=args.shared_files.file_system_id,
             DATASETS_ACCESS_POINT_ID=points["datasets"].id,
@@ -127,7 +145,7 @@ class GpuFleet(pulumi.ComponentResource):
             LIFECYCLE_HOOK_NAME=LIFECYCLE_HOOK_NAME,
             IDLE_MINUTES=str(config.idle_minutes),
             MAXIMUM_LIFE_HOURS=str(config.maximum_life_hours),
-        ).apply(lambda values: render_user_data(script, values, config.extra_boot_script))
+        )
 
     def _group(self, template: aws.ec2.LaunchTemplate) -> aws.autoscaling.Group:
         args, config = self._args, self._args.config

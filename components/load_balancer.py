@@ -1,13 +1,11 @@
-"""The way in to the RAG API: an application load balancer, inside the network unless the stack publishes it."""
+"""The way in to a service: an application load balancer, inside the network unless the service is published."""
 
 from dataclasses import dataclass
 
 import pulumi
 import pulumi_aws as aws
 
-from components.config_sections import RagServiceConfig
 from components.network import Network
-from components.rag_task import HEALTH_PATH, PORT
 
 HTTP_PORT = 80
 HTTPS_PORT = 443
@@ -24,15 +22,30 @@ REDIRECT_TO_HTTPS: aws.lb.ListenerDefaultActionArgsDict = {
 
 @dataclass(frozen=True, kw_only=True)
 class LoadBalancerArgs:
-    config: RagServiceConfig
+    """`target_type` is `ip` for tasks with addresses of their own, `instance` for ports of a node.
+
+    `target_ports` are the first and the last port on which targets may listen. `algorithm` is AWS's word for who gets
+    the next request; empty takes turns.
+    """
+
+    description: str
     network: Network
+    public: bool
+    certificate_arn: str
+    idle_timeout_seconds: int
+    target_type: str
+    port: int
+    target_ports: tuple[int, int]
+    health_path: str
+    deregistration_delay_seconds: int
+    algorithm: str = ""
 
 
 class LoadBalancer(pulumi.ComponentResource):
     """The balancer, its listeners and one target group; `connect` joins tasks to it.
 
     With a certificate it speaks HTTPS and redirects HTTP; without one, which only an internal balancer may be, plain
-    HTTP. Callers come from the VPC's own addresses, or from anywhere when the API is public.
+    HTTP. Callers come from the VPC's own addresses, or from anywhere when it is public.
     """
 
     listener: aws.lb.Listener
@@ -43,27 +56,29 @@ class LoadBalancer(pulumi.ComponentResource):
 
     def __init__(self, name: str, args: LoadBalancerArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("aiplatform:index:LoadBalancer", name, None, opts)
+        self._target_ports = args.target_ports
         self.security_group_id = self._security_group(args)
         balancer = self._balancer(args)
         self.target_group = self._target_group(args)
-        self.listener = self._listeners(args.config, balancer)
+        self.listener = self._listeners(args.certificate_arn, balancer)
         # https://docs.aws.amazon.com/autoscaling/application/APIReference/API_PredefinedMetricSpecification.html
         self.request_label = pulumi.Output.format(
             "{0}/{1}", balancer.arn_suffix, self.target_group.arn_suffix
         )
-        scheme = "https" if args.config.certificate_arn else "http"
+        scheme = "https" if args.certificate_arn else "http"
         self.url = pulumi.Output.format("{0}://{1}", scheme, balancer.dns_name)
         self.register_outputs({"url": self.url})
 
     def connect(self, security_group_id: pulumi.Input[str]) -> None:
-        """Lets the balancer, and nobody else, reach the tasks of a security group on their port."""
+        """Lets the balancer, and nobody else, reach the targets of a security group on their ports."""
+        first, last = self._target_ports
         aws.vpc.SecurityGroupEgressRule(
             f"{self.pulumi_resource_name}-to-tasks",
             security_group_id=self.security_group_id,
             referenced_security_group_id=security_group_id,
             ip_protocol="tcp",
-            from_port=PORT,
-            to_port=PORT,
+            from_port=first,
+            to_port=last,
             opts=pulumi.ResourceOptions(parent=self),
         )
         aws.vpc.SecurityGroupIngressRule(
@@ -71,8 +86,8 @@ class LoadBalancer(pulumi.ComponentResource):
             security_group_id=security_group_id,
             referenced_security_group_id=self.security_group_id,
             ip_protocol="tcp",
-            from_port=PORT,
-            to_port=PORT,
+            from_port=first,
+            to_port=last,
             opts=pulumi.ResourceOptions(parent=self),
         )
 
@@ -80,16 +95,16 @@ class LoadBalancer(pulumi.ComponentResource):
         name, child = self.pulumi_resource_name, pulumi.ResourceOptions(parent=self)
         group = aws.ec2.SecurityGroup(
             f"{name}-group",
-            description="Load balancer of the RAG API",
+            description=args.description,
             vpc_id=args.network.vpc_id,
             opts=child,
         )
-        for port in listening_ports(args.config):
+        for port in listening_ports(args.certificate_arn):
             aws.vpc.SecurityGroupIngressRule(
                 f"{name}-port-{port}",
                 security_group_id=group.id,
                 # A public API is for everybody: the bearer token, not the address, says who may call it.
-                cidr_ipv4=ANYWHERE if args.config.exposure == "public" else args.network.vpc_cidr,
+                cidr_ipv4=ANYWHERE if args.public else args.network.vpc_cidr,
                 ip_protocol="tcp",
                 from_port=port,
                 to_port=port,
@@ -98,7 +113,7 @@ class LoadBalancer(pulumi.ComponentResource):
         return group.id
 
     def _balancer(self, args: LoadBalancerArgs) -> aws.lb.LoadBalancer:
-        network, public = args.network, args.config.exposure == "public"
+        network, public = args.network, args.public
         return aws.lb.LoadBalancer(
             # AWS allows 32 characters, and auto-naming adds 8 to this name.
             self.pulumi_resource_name,
@@ -106,7 +121,7 @@ class LoadBalancer(pulumi.ComponentResource):
             internal=not public,
             subnets=network.public_subnet_ids if public else network.workload_subnet_ids,
             security_groups=[self.security_group_id],
-            idle_timeout=args.config.alb_idle_timeout_seconds,
+            idle_timeout=args.idle_timeout_seconds,
             drop_invalid_header_fields=True,
             # It holds no data, and a stack that goes to sleep must be able to delete it.
             enable_deletion_protection=False,
@@ -120,13 +135,14 @@ class LoadBalancer(pulumi.ComponentResource):
             # Auto-named: a changed port makes a new group while the old one still has its name.
             f"{self.pulumi_resource_name}-tasks",
             vpc_id=args.network.vpc_id,
-            target_type="ip",
+            target_type=args.target_type,
             protocol="HTTP",
-            port=PORT,
+            port=args.port,
+            load_balancing_algorithm_type=args.algorithm or None,
             # A task that leaves may finish the request it works on.
-            deregistration_delay=args.config.request_timeout_seconds,
+            deregistration_delay=args.deregistration_delay_seconds,
             health_check={
-                "path": HEALTH_PATH,
+                "path": args.health_path,
                 "protocol": "HTTP",
                 "matcher": "200",
                 "interval": 15,
@@ -137,7 +153,7 @@ class LoadBalancer(pulumi.ComponentResource):
             opts=pulumi.ResourceOptions(parent=self),
         )
 
-    def _listeners(self, config: RagServiceConfig, balancer: aws.lb.LoadBalancer) -> aws.lb.Listener:
+    def _listeners(self, certificate_arn: str, balancer: aws.lb.LoadBalancer) -> aws.lb.Listener:
         """The listener that forwards to the tasks; with a certificate, the one for plain HTTP redirects to it.
 
         A listener is known by its port, since AWS refuses two on one: a certificate that comes or goes changes what
@@ -147,16 +163,11 @@ class LoadBalancer(pulumi.ComponentResource):
             "type": "forward",
             "target_group_arn": self.target_group.arn,
         }
-        if not config.certificate_arn:
+        if not certificate_arn:
             return self._listener("http", balancer, forward, port=HTTP_PORT, protocol="HTTP")
         self._listener("http", balancer, REDIRECT_TO_HTTPS, port=HTTP_PORT, protocol="HTTP")
         return self._listener(
-            "https",
-            balancer,
-            forward,
-            port=HTTPS_PORT,
-            protocol="HTTPS",
-            certificate_arn=config.certificate_arn,
+            "https", balancer, forward, port=HTTPS_PORT, protocol="HTTPS", certificate_arn=certificate_arn
         )
 
     def _listener(
@@ -181,6 +192,6 @@ class LoadBalancer(pulumi.ComponentResource):
         )
 
 
-def listening_ports(config: RagServiceConfig) -> tuple[int, ...]:
+def listening_ports(certificate_arn: str) -> tuple[int, ...]:
     """The ports that callers may reach."""
-    return (HTTPS_PORT, HTTP_PORT) if config.certificate_arn else (HTTP_PORT,)
+    return (HTTPS_PORT, HTTP_PORT) if certificate_arn else (HTTP_PORT,)

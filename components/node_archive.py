@@ -7,7 +7,9 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
-WATCHER_FOLDER = Path(__file__).resolve().parent.parent / "gpu_node" / "watcher"
+NODE_FOLDER = Path(__file__).resolve().parent.parent / "gpu_node"
+WATCHER_FOLDER = NODE_FOLDER / "watcher"
+AGENT_FOLDER = NODE_FOLDER / "agent"
 LINE_CHARACTERS = 100
 
 COMMON_FILES = (
@@ -25,6 +27,7 @@ WATCHER_FILES = {
     "containers": (*COMMON_FILES, "containers.py"),
     "processes": (*COMMON_FILES, "interruption-run", "node_end.py", "processes.py"),
 }
+AGENT_FILES = ("agent.json", "configure.py", "install.sh", "node-agent.service")
 
 
 def archive(texts: Mapping[str, str]) -> str:
@@ -43,6 +46,11 @@ def watcher_texts(target: str) -> dict[str, str]:
     return {f"watcher/{name}": _carried(WATCHER_FOLDER / name) for name in WATCHER_FILES[target]}
 
 
+def agent_texts() -> dict[str, str]:
+    """The files with which a node sets up its CloudWatch agent, by path."""
+    return {f"agent/{name}": _carried(AGENT_FOLDER / name) for name in AGENT_FILES}
+
+
 def without_comments(source: str) -> str:
     """Python source without docstrings, lines of comment and empty lines: user data is short of room."""
     lines: set[int] = set()
@@ -56,6 +64,16 @@ def without_comments(source: str) -> str:
     return "".join(f"{line}\n" for line in kept if line.strip() and not line.lstrip().startswith("#"))
 
 
+def without_comment_lines(source: str) -> str:
+    """A script of bash or a unit of systemd without lines of comment, the first line of a script excepted."""
+    lines = source.splitlines(keepends=True)
+    return "".join(line for line in lines if line.startswith("#!") or not line.lstrip().startswith("#"))
+
+
 def _carried(path: Path) -> str:
     source = path.read_text(encoding="utf-8")
-    return without_comments(source) if path.suffix == ".py" else source
+    if path.suffix == ".py":
+        return without_comments(source)
+    if path.suffix == ".json":
+        return json.dumps(json.loads(source), separators=(",", ":"))
+    return without_comment_lines(source)

@@ -11,9 +11,10 @@ from components.aws_account import AwsAccount
 from components.cluster import Cluster
 from components.config_sections import AnswersConfig, RagServiceConfig
 from components.container_image import ContainerImage, repository_arn_of
-from components.load_balancer import ANYWHERE, HTTPS_PORT, LoadBalancer, LoadBalancerArgs
+from components.inference_service import InferenceService
+from components.load_balancer import ANYWHERE, HTTP_PORT, HTTPS_PORT, LoadBalancer, LoadBalancerArgs
 from components.network import Network
-from components.rag_task import CONTAINER, PORT, RagTask, RagTaskArgs
+from components.rag_task import CONTAINER, HEALTH_PATH, PORT, RagTask, RagTaskArgs
 from components.service_scaling import ServiceScaling, ServiceScalingArgs
 from components.vector_store import VectorStore
 
@@ -32,6 +33,7 @@ class RagServiceArgs:
     name_suffix: str
     log_retention_days: int
     built_image: ContainerImage | None
+    inference: InferenceService | None = None
 
 
 class RagService(pulumi.ComponentResource):
@@ -48,20 +50,19 @@ class RagService(pulumi.ComponentResource):
 
     def __init__(self, name: str, args: RagServiceArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("aiplatform:index:RagService", name, None, opts)
-        balancer = LoadBalancer(
-            f"{name}-balancer",
-            LoadBalancerArgs(config=args.config, network=args.network),
-            opts=pulumi.ResourceOptions(parent=self),
-        )
+        balancer = self._balancer(args)
         task = self._task(args)
         service = self._service(args, task, balancer)
         ServiceScaling(
             f"{name}-scaling",
             ServiceScalingArgs(
-                config=args.config,
                 cluster_name=args.cluster.cluster_name,
                 service_name=service.name,
                 balancer=balancer,
+                minimum_tasks=args.config.minimum_tasks,
+                maximum_tasks=args.config.maximum_tasks,
+                requests_per_target=args.config.requests_per_target,
+                cpu_target_percent=args.config.cpu_target_percent,
             ),
             opts=pulumi.ResourceOptions(parent=self),
         )
@@ -69,6 +70,23 @@ class RagService(pulumi.ComponentResource):
         self.url = balancer.url
         self.service_name = service.name
         self.register_outputs({"url": self.url, "service_name": self.service_name})
+
+    def _balancer(self, args: RagServiceArgs) -> LoadBalancer:
+        config = args.config
+        balancer_args = LoadBalancerArgs(
+            description="Load balancer of the RAG API",
+            network=args.network,
+            public=config.exposure == "public",
+            certificate_arn=config.certificate_arn,
+            idle_timeout_seconds=config.alb_idle_timeout_seconds,
+            target_type="ip",
+            port=PORT,
+            target_ports=(PORT, PORT),
+            health_path=HEALTH_PATH,
+            deregistration_delay_seconds=config.request_timeout_seconds,
+        )
+        child = pulumi.ResourceOptions(parent=self)
+        return LoadBalancer(f"{self.pulumi_resource_name}-balancer", balancer_args, opts=child)
 
     def _task(self, args: RagServiceArgs) -> RagTask:
         """The task, with the image that was built or else the configured one."""
@@ -86,6 +104,7 @@ class RagService(pulumi.ComponentResource):
             vector_store=args.vector_store,
             image=image,
             repository_arn=repository_arn,
+            inference=args.inference,
             name_suffix=args.name_suffix,
             log_retention_days=args.log_retention_days,
         )
@@ -131,7 +150,7 @@ class RagService(pulumi.ComponentResource):
         )
 
     def _security_group(self, args: RagServiceArgs, balancer: LoadBalancer) -> pulumi.Output[str]:
-        """The tasks' group: in from the balancer, out to AWS and the answer service."""
+        """The tasks' group: in from their balancer, out to AWS and the answer service."""
         name, child = self.pulumi_resource_name, pulumi.ResourceOptions(parent=self)
         group = aws.ec2.SecurityGroup(
             f"{name}-tasks", description="Tasks of the RAG API", vpc_id=args.network.vpc_id, opts=child
@@ -146,6 +165,16 @@ class RagService(pulumi.ComponentResource):
                 ip_protocol="tcp",
                 from_port=port,
                 to_port=port,
+                opts=child,
+            )
+        if args.inference and args.config.answer_provider == "inference":
+            aws.vpc.SecurityGroupEgressRule(
+                f"{name}-tasks-out-to-inference",
+                security_group_id=group.id,
+                referenced_security_group_id=args.inference.security_group_id,
+                ip_protocol="tcp",
+                from_port=HTTP_PORT,
+                to_port=HTTP_PORT,
                 opts=child,
             )
         return group.id
@@ -166,5 +195,5 @@ def outgoing_ports(config: RagServiceConfig) -> tuple[int, ...]:
     if config.answer_provider != "openai":
         return (HTTPS_PORT,)
     url = urlsplit(config.openai_base_url)
-    answer_port = url.port or (HTTPS_PORT if url.scheme == "https" else 80)
+    answer_port = url.port or (HTTPS_PORT if url.scheme == "https" else HTTP_PORT)
     return tuple(sorted({HTTPS_PORT, answer_port}))

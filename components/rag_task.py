@@ -1,6 +1,5 @@
 """What runs when the RAG API runs: the task definition, the container's environment, and the task's two roles."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,17 +8,18 @@ import pulumi_aws as aws
 
 from components.aws_account import AwsAccount
 from components.config_sections import AnswersConfig, RagServiceConfig
-from components.container_image import PULL_ACTIONS
-from components.iam import allow, document, trust_policy
+from components.iam import document, trust_policy
+from components.inference_server import ALIAS
+from components.inference_service import InferenceService
 from components.naming import typed_name
 from components.pipeline_environment import pipeline_environment
+from components.task_execution import TASKS_SERVICE, execution_statements, log_configuration
 from components.vector_store import VectorStore
 
 FAMILY = "rag-api"
 CONTAINER = "rag-service"
 PORT = 8000
 HEALTH_PATH = "/healthz"
-TASKS_SERVICE = "ecs-tasks.amazonaws.com"
 # Longer than the 25 seconds that the server gives running requests after SIGTERM (rag_api/Dockerfile).
 STOP_TIMEOUT_SECONDS = 30
 KEEP_ALIVE_MARGIN_SECONDS = 10
@@ -37,12 +37,14 @@ HEALTH_CHECK = {
     "retries": 3,
     "startPeriod": 60,
 }
-LOG_ACTIONS = ("logs:CreateLogStream", "logs:PutLogEvents")
 
 
 @dataclass(frozen=True, kw_only=True)
 class RagTaskArgs:
-    """`repository_arn` is None for an image that comes from no private ECR repository."""
+    """`repository_arn` is None for an image that comes from no private ECR repository.
+
+    `inference` is the stack's own model server, which there must be where answers come from it.
+    """
 
     config: RagServiceConfig
     answers: AnswersConfig
@@ -50,6 +52,7 @@ class RagTaskArgs:
     vector_store: VectorStore
     image: pulumi.Input[str]
     repository_arn: pulumi.Input[str] | None
+    inference: InferenceService | None
     name_suffix: str
     log_retention_days: int
 
@@ -113,18 +116,7 @@ def container(args: RagTaskArgs, log_group_name: pulumi.Input[str]) -> dict[str,
         "readonlyRootFilesystem": True,
         "stopTimeout": STOP_TIMEOUT_SECONDS,
         "healthCheck": HEALTH_CHECK,
-        "logConfiguration": {
-            "logDriver": "awslogs",
-            "options": {
-                "awslogs-group": log_group_name,
-                "awslogs-region": args.account.region,
-                "awslogs-stream-prefix": "ecs",
-                # Answers matter more than log lines: a slow log must not hold up requests. The default changed once.
-                # https://docs.aws.amazon.com/AmazonECS/latest/developerguide/using_awslogs.html
-                "mode": "non-blocking",
-                "max-buffer-size": "25m",
-            },
-        },
+        "logConfiguration": log_configuration(log_group_name, args.account.region),
     }
 
 
@@ -133,37 +125,51 @@ def environment(args: RagTaskArgs) -> dict[str, pulumi.Input[str]]:
     config = args.config
     variables = pipeline_environment(args.answers, args.vector_store) | {
         "AWS_REGION": args.account.region,
-        "ANSWER_PROVIDER": config.answer_provider,
         "REQUEST_TIMEOUT_SECONDS": str(config.request_timeout_seconds),
         "MAXIMUM_CONCURRENCY": str(config.maximum_concurrency),
         # Read by uvicorn itself. The balancer must be the one that closes an idle connection, or it answers 502.
         # https://docs.aws.amazon.com/elasticloadbalancing/latest/application/edit-load-balancer-attributes.html
         "UVICORN_TIMEOUT_KEEP_ALIVE": str(config.alb_idle_timeout_seconds + KEEP_ALIVE_MARGIN_SECONDS),
     }
+    return variables | answer_variables(config, args.inference)
+
+
+def answer_variables(
+    config: RagServiceConfig, inference: InferenceService | None
+) -> dict[str, pulumi.Input[str]]:
+    """Who answers: the stack's own model server speaks the OpenAI API at another address, and wants no key."""
+    if config.answer_provider == "inference":
+        if inference is None:
+            raise ValueError("answers are to come from the stack's own model server, and no server is given")
+        base_url = pulumi.Output.concat(inference.url, "/v1")
+        return {
+            "ANSWER_PROVIDER": "openai",
+            "OPENAI_BASE_URL": base_url,
+            "OPENAI_MODEL": ALIAS,
+        }
     if config.answer_provider == "openai":
-        variables |= {"OPENAI_BASE_URL": config.openai_base_url, "OPENAI_MODEL": config.openai_model}
-    return variables
+        return {
+            "ANSWER_PROVIDER": "openai",
+            "OPENAI_BASE_URL": config.openai_base_url,
+            "OPENAI_MODEL": config.openai_model,
+        }
+    return {"ANSWER_PROVIDER": config.answer_provider}
 
 
 def secrets(config: RagServiceConfig) -> dict[str, str]:
-    """Environment variables that ECS fills from Secrets Manager, by the secret's ARN; only what is configured."""
+    """Environment variables that ECS fills from Secrets Manager, by the secret's ARN; only what is configured.
+
+    The stack's own model server must never see OpenAI's key, which would travel to it in clear.
+    """
+    own_server = config.answer_provider == "inference"
     arns = {
         "BEARER_TOKEN": config.bearer_token_secret_arn,
-        "OPENAI_API_KEY": config.openai_api_key_secret_arn,
+        "OPENAI_API_KEY": "" if own_server else config.openai_api_key_secret_arn,
     }
     return {key: arn for key, arn in arns.items() if arn}
 
 
 def execution_policy(args: RagTaskArgs, log_group_arn: pulumi.Output[str]) -> dict[str, Any]:
     """What ECS may do to start the task."""
-    # Streams are named after tasks, which do not exist yet.
-    statements = [allow(LOG_ACTIONS, [pulumi.Output.format("{0}:log-stream:*", log_group_arn)])]
-    if args.repository_arn is not None:
-        # This action knows no resource.
-        # https://docs.aws.amazon.com/service-authorization/latest/reference/list_amazonelasticcontainerregistry.html
-        statements.append(allow(["ecr:GetAuthorizationToken"], ["*"]))
-        statements.append(allow(PULL_ACTIONS, [args.repository_arn]))
-    arns: Sequence[str] = list(secrets(args.config).values())
-    if arns:
-        statements.append(allow(["secretsmanager:GetSecretValue"], arns))
-    return document(statements)
+    arns = list(secrets(args.config).values())
+    return document(execution_statements(log_group_arn, args.repository_arn, arns))

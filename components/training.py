@@ -6,14 +6,17 @@ from dataclasses import dataclass
 import pulumi
 import pulumi_aws as aws
 
+from components.alarm_topic import AlarmTopic
 from components.aws_account import AwsAccount
 from components.config_gpu_sections import MachineImages, TrainingConfig
 from components.iam import trust_policy
 from components.network import Network
 from components.shared_files import SharedFiles
+from components.training_alarms import TrainingAlarms, TrainingAlarmsArgs
 from components.training_capacity import TrainingCapacity, TrainingCapacityArgs
 from components.training_job import container_properties, node_properties, retry_strategy
 from components.training_machine import TrainingMachine, TrainingMachineArgs
+from components.training_progress import TrainingProgress, TrainingProgressArgs
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,10 +29,12 @@ class TrainingArgs:
     tags: Mapping[str, str]
     asleep: bool
     log_retention_days: int
+    node_metrics: bool
+    alarm_topic: AlarmTopic | None
 
 
 class Training(pulumi.ComponentResource):
-    """Costs nothing while no job waits. `job_role` is what a job may do, and must be granted the shared files.
+    """No node runs while no job waits. `job_role` is what a job may do, and must be granted the shared files.
 
     A job whose host is lost, or that exits with 75, is tried again; any other failure is final. With one node per
     job there is no multi-node queue, and both of its attributes are None. The multi-node queue is on-demand only,
@@ -44,6 +49,7 @@ class Training(pulumi.ComponentResource):
     multi_node_queue_arn: pulumi.Output[str] | None
     multi_node_job_definition_arn: pulumi.Output[str] | None
     state_machine_arn: pulumi.Output[str]
+    node_tags: dict[str, str]
 
     def __init__(self, name: str, args: TrainingArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("aiplatform:index:Training", name, None, opts)
@@ -60,13 +66,15 @@ class Training(pulumi.ComponentResource):
         self.spot_queue_arn = capacity.spot_queue_arn
         self.on_demand_queue_arn = capacity.on_demand_queue_arn
         self.multi_node_queue_arn = capacity.multi_node_queue_arn
+        self.node_tags = capacity.node_tags
         definitions = self._add_job_definitions()
         machine = TrainingMachine(f"{name}-machine", self._machine_args(definitions), child)
         self.state_machine_arn = machine.state_machine_arn
+        TrainingAlarms(f"{name}-alarms", self._alarms_args(), child)
         self.register_outputs(self.addresses)
 
     @property
-    def addresses(self) -> dict[str, pulumi.Output[str] | None]:
+    def addresses(self) -> dict[str, pulumi.Output[str] | int | None]:
         """What a command that starts and follows runs needs to know."""
         return {
             "spot_queue_arn": self.spot_queue_arn,
@@ -75,6 +83,7 @@ class Training(pulumi.ComponentResource):
             "multi_node_queue_arn": self.multi_node_queue_arn,
             "multi_node_job_definition_arn": self.multi_node_job_definition_arn,
             "state_machine_arn": self.state_machine_arn,
+            "stale_minutes": self._args.config.stale_minutes,
         }
 
     def _capacity_args(self) -> TrainingCapacityArgs:
@@ -87,6 +96,8 @@ class Training(pulumi.ComponentResource):
             tags=args.tags,
             asleep=args.asleep,
             log_group_arn=self._log_group.arn,
+            node_metrics=args.node_metrics,
+            log_retention_days=args.log_retention_days,
         )
 
     def _machine_args(self, definitions: Mapping[str, aws.batch.JobDefinition]) -> TrainingMachineArgs:
@@ -99,7 +110,31 @@ class Training(pulumi.ComponentResource):
             account=args.account,
             queue_arns=queues,
             job_definition_prefixes={kind: found.arn_prefix for kind, found in definitions.items()},
+            tags=args.tags,
+            progress_function_arn=self._add_progress_function(),
             log_retention_days=args.log_retention_days,
+        )
+
+    def _add_progress_function(self) -> pulumi.Output[str] | None:
+        args = self._args
+        if not args.config.stale_minutes:
+            return None
+        progress = TrainingProgressArgs(
+            log_group=self._log_group,
+            stale_minutes=args.config.stale_minutes,
+            log_retention_days=args.log_retention_days,
+            partition=args.account.partition,
+        )
+        child = pulumi.ResourceOptions(parent=self)
+        return TrainingProgress(f"{self.pulumi_resource_name}-progress", progress, child).function_arn
+
+    def _alarms_args(self) -> TrainingAlarmsArgs:
+        topic = self._args.alarm_topic
+        return TrainingAlarmsArgs(
+            config=self._args.config,
+            state_machine_arn=self.state_machine_arn,
+            log_group_name=self._log_group.name,
+            topic_arn=topic.topic_arn if topic else None,
         )
 
     def _add_job_definitions(self) -> dict[str, aws.batch.JobDefinition]:

@@ -24,6 +24,7 @@ from components.gpu_node import (
 from components.iam import allow, grant
 from components.machine_images import ROOT_DEVICES, image_changes_ignored, image_id
 from components.network import Network
+from components.node_agent import LOG_ACTIONS, node_log_group_name
 from components.user_data import render_multipart
 
 NODE_IMAGE = "ecs-gpu"
@@ -33,8 +34,6 @@ IMAGE_PATH = "computeResources.ec2Configurations[0].imageIdOverride"
 # Neither is Batch's default, BEST_FIT, which waits for one type and cannot be updated in place.
 # https://docs.aws.amazon.com/batch/latest/userguide/allocation-strategies.html
 ALLOCATION_STRATEGIES = {"SPOT": "SPOT_PRICE_CAPACITY_OPTIMIZED", "EC2": "BEST_FIT_PROGRESSIVE"}
-# Docker writes a job's log with the node's role.
-LOG_ACTIONS = ("logs:CreateLogStream", "logs:PutLogEvents")
 # Batch takes up to 7,200, the Terraform provider behind pulumi-aws up to 360.
 # https://github.com/hashicorp/terraform-provider-aws/issues/48709
 LONGEST_UPDATE_MINUTES = 360
@@ -49,6 +48,8 @@ class TrainingCapacityArgs:
     tags: Mapping[str, str]
     asleep: bool
     log_group_arn: pulumi.Input[str]
+    node_metrics: bool
+    log_retention_days: int
 
 
 class TrainingCapacity(pulumi.ComponentResource):
@@ -62,6 +63,7 @@ class TrainingCapacity(pulumi.ComponentResource):
     spot_queue_arn: pulumi.Output[str]
     on_demand_queue_arn: pulumi.Output[str]
     multi_node_queue_arn: pulumi.Output[str] | None
+    node_tags: dict[str, str]
 
     def __init__(
         self, name: str, args: TrainingCapacityArgs, opts: pulumi.ResourceOptions | None = None
@@ -69,6 +71,7 @@ class TrainingCapacity(pulumi.ComponentResource):
         super().__init__("aiplatform:index:TrainingCapacity", name, None, opts)
         child = pulumi.ResourceOptions(parent=self)
         self._args = args
+        self.node_tags = {**args.tags, "Name": name}
         # Asleep there is no NAT, and a node that cannot reach ECS would bill and never take a job.
         self._state = "DISABLED" if args.asleep else "ENABLED"
         self._role = node_role(f"{name}-node", args.account, self)
@@ -77,6 +80,7 @@ class TrainingCapacity(pulumi.ComponentResource):
             f"{name}-nodes", "Nodes of training jobs", args.network.vpc_id, self
         ).id
         self._image_id = image_id(NODE_IMAGE, args.machine_images, self)
+        self._user_data = self._render_user_data()
 
         interface = primary_interface(self.security_group_id, public=not args.network.places_privately)
         template = self._launch_template("template", [interface])
@@ -98,11 +102,20 @@ class TrainingCapacity(pulumi.ComponentResource):
         template = NodeTemplateArgs(
             root_device=ROOT_DEVICES[NODE_IMAGE],
             volume_size_gib=self._args.config.volume_size_gib,
-            user_data=render_multipart("batch", {}),
+            user_data=self._user_data,
             network_interfaces=interfaces,
-            tags={**self._args.tags, "Name": name},
+            tags=self.node_tags,
         )
         return node_launch_template(f"{name}-{role}", template, pulumi.ResourceOptions(parent=self))
+
+    def _render_user_data(self) -> pulumi.Output[str]:
+        """Nodes report under the name of their log group, which no other stack of the account has."""
+        log_group_name = node_log_group_name(
+            f"{self.pulumi_resource_name}-node-logs", self._role,
+            wanted=self._args.node_metrics, retention_days=self._args.log_retention_days, parent=self,
+        )  # fmt: skip
+        values = pulumi.Output.all(FLEET=log_group_name, NODE_LOG_GROUP=log_group_name)
+        return values.apply(lambda known: render_multipart("batch", known))
 
     def _environment(
         self,
@@ -218,6 +231,7 @@ class TrainingCapacity(pulumi.ComponentResource):
         clusters = [environment.ecs_cluster_arn for environment in environments.values()]
         statements = [
             *agent_statements(clusters),
+            # Docker writes a job's log with the node's role.
             allow(LOG_ACTIONS, [pulumi.Output.format("{0}:*", args.log_group_arn)]),
         ]
         repository_arn = repository_arn_of(args.config.image, args.account.partition)

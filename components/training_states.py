@@ -4,43 +4,63 @@ AWS Batch tries a job again by itself. This machine looks at the job from time t
 Batch has given up on something that is not the job's own fault.
 """
 
-import math
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
+
+import pulumi
 
 from components.config_gpu_sections import TrainingConfig
 from components.training_job import HOST_LOST, INTERRUPTED_EXIT_CODE
+from components.training_pace import look_seconds, looks_in, looks_to_a_check
+from components.training_submission import submission_states
+from components.training_tasks import (
+    State,
+    at_least,
+    batch_call,
+    count,
+    is_present,
+    present,
+    termination,
+    whatever_fails,
+)
 
-# An execution ends at 25,000 events, and each look at the job makes eleven: two for each state, three more for the call.
-# https://docs.aws.amazon.com/step-functions/latest/dg/service-quotas.html
-MOST_LOOKS = 2000
-SHORTEST_WAIT_SECONDS = 60
 # What Batch says of an attempt that it has ended for its time.
 # https://docs.aws.amazon.com/batch/latest/userguide/job_timeouts.html
 ATTEMPT_TIMED_OUT = "*exceeded timeout*"
-
-COUNTS = ("looks", "waits", "submissions")
-
-State = dict[str, Any]
-
-
-def look_seconds(run_hours: int) -> int:
-    """Seconds between two looks at a job: a minute, or more where the looks of a long run would be too many."""
-    return max(SHORTEST_WAIT_SECONDS, math.ceil(run_hours * 3600 / MOST_LOOKS))
+# Looks after a run's time is over, at each of which its job is told to end once more.
+TRIES_TO_END = 20
+SEEN = "$.seen.jobs[0]"
+# A job over several nodes has no container: its outcome is that of the job of its main node, `<id>#0`.
+# https://docs.aws.amazon.com/batch/latest/userguide/job-lifecycle.html
+MAIN_NODE = "$.seen.main.jobs[0]"
+MAIN_NODE_ID = "States.Array(States.Format('{}#0', $.job.id))"
 
 
-def run_definition(config: TrainingConfig, partition: str) -> dict[str, Any]:
+@dataclass(frozen=True, kw_only=True)
+class RunParts:
+    """What the definition is made of beside the configuration. Without a function no log is looked into."""
+
+    partition: str
+    tags: Mapping[str, str]
+    progress_function_arn: pulumi.Input[str] | None = None
+
+
+def run_definition(config: TrainingConfig, parts: RunParts) -> dict[str, Any]:
     """The definition, in the States language with JSONPath.
 
     An execution is given `name`, `job_definition`, `queue` and `fallback_queue`, the ARNs of two queues, which are
-    alike where there is nothing to fall back to. It succeeds, or fails as TimedOut, Stopped, InterruptedTooOften or
-    JobFailed.
+    alike where there is nothing to fall back to. It succeeds, or fails as NotSubmitted, TimedOut, NotEnded, Stopped,
+    InterruptedTooOften or JobFailed.
     """
+    checks = parts.progress_function_arn is not None
     states = {
-        **_submission(partition),
-        **_looks(config, partition),
-        "Decide": _decide(config),
+        **submission_states(parts.partition, parts.tags),
+        **_looks(config, parts.partition),
+        **(_checks(parts) if checks else {}),
+        "Decide": _decide(config, checks),
         "Judge": _judge(config),
-        **_changes_of_course(config, partition),
+        **_changes_of_course(config, parts.partition),
         **_endings(config),
     }
     return {
@@ -50,59 +70,79 @@ def run_definition(config: TrainingConfig, partition: str) -> dict[str, Any]:
     }
 
 
-def _submission(partition: str) -> dict[str, State]:
-    values = {f"{key}.$": f"$.{key}" for key in ("name", "job_definition", "queue", "fallback_queue")}
-    return {
-        "Begin": {
-            "Type": "Pass",
-            "Parameters": {**values, "counts": dict.fromkeys(COUNTS, 0)},
-            "Next": "CountSubmission",
-        },
-        "CountSubmission": _count("Submit", "submissions", waits=0),
-        "Submit": {
-            **_call(partition, "submitJob", most_retries=3),
-            "Parameters": {
-                "JobName.$": "$.name",
-                "JobQueue.$": "$.queue",
-                "JobDefinition.$": "$.job_definition",
-            },
-            "ResultSelector": {"id.$": "$.JobId"},
-            "ResultPath": "$.job",
-            "Next": "Wait",
-        },
-    }
-
-
 def _looks(config: TrainingConfig, partition: str) -> dict[str, State]:
     return {
         "Wait": {"Type": "Wait", "Seconds": look_seconds(config.run_hours), "Next": "Look"},
         "Look": {
-            **_call(partition, "describeJobs", most_retries=10),
-            "Parameters": {"Jobs.$": "States.Array($.job.id)"},
-            "ResultSelector": {"job.$": "$.Jobs[0]"},
+            **_description(partition, "States.Array($.job.id)", most_retries=1),
             "ResultPath": "$.seen",
             "Next": "Decide",
+            # A look that failed is only a look: nothing is seen, and the time of the run goes on.
+            **whatever_fails("Decide", "$.seen"),
+        },
+        "LookAtMainNode": {
+            **_description(partition, MAIN_NODE_ID, most_retries=10),
+            "ResultPath": "$.seen.main",
+            "Next": "Judge",
+            **whatever_fails("Judge"),
         },
         # A node that was found ends the wait: the short ones of many attempts are no lack of capacity.
-        "CountLook": _count("Wait", "looks", waits=0),
-        "CountWait": _count("Wait", "looks", "waits"),
+        "CountLook": count("Wait", "looks", "unchecked", waits=0),
+        "CountWait": count("Wait", "looks", "waits"),
+        "CountBlindLook": count("Wait", "looks"),
     }
 
 
-def _decide(config: TrainingConfig) -> State:
+def _checks(parts: RunParts) -> dict[str, State]:
+    """A look into the log of a running job. Whatever fails here is the alarm's loss, and not the run's."""
+    return {
+        "FindMainNode": {
+            **_description(parts.partition, MAIN_NODE_ID, most_retries=0),
+            "ResultPath": "$.seen",
+            "Next": "CheckProgress",
+            **whatever_fails("CountCheck"),
+        },
+        "CheckProgress": {
+            "Type": "Task",
+            "Resource": f"arn:{parts.partition}:states:::lambda:invoke",
+            "Parameters": {
+                "FunctionName": parts.progress_function_arn,
+                # Whole, since a path to what a job does not have would end the run, and nothing could catch it.
+                "Payload": {"run.$": "$.name", "jobs.$": "$.seen.jobs"},
+            },
+            "ResultPath": None,
+            "Next": "CountCheck",
+            **whatever_fails("CountCheck"),
+        },
+        "CountCheck": count("Wait", "looks", waits=0, unchecked=1),
+    }
+
+
+def _decide(config: TrainingConfig, checks: bool) -> State:
     """What a look at the job leads to."""
-    seconds = look_seconds(config.run_hours)
-    waits = {"Variable": "$.seen.job.Status", "StringEquals": "RUNNABLE"}
+    waits = present(f"{SEEN}.Status", StringEquals="RUNNABLE")
     has_fallback = {"Not": {"Variable": "$.queue", "StringEqualsPath": "$.fallback_queue"}}
-    waited = _at_least("$.counts.waits", math.ceil(config.capacity_wait_minutes * 60 / seconds))
+    waited = at_least("$.counts.waits", looks_in(config.capacity_wait_minutes * 60, config.run_hours))
+    failed = present(f"{SEEN}.Status", StringEquals="FAILED")
+    most_looks = looks_in(config.run_hours * 3600, config.run_hours)
+    running = present(f"{SEEN}.Status", StringEquals="RUNNING")
+    due = [running, at_least("$.counts.unchecked", looks_to_a_check(config))]
+    to_checks = [
+        {"And": [*due, is_present(f"{SEEN}.NodeProperties")], "Next": "FindMainNode"},
+        {"And": due, "Next": "CheckProgress"},
+    ]
     return {
         "Type": "Choice",
         "Choices": [
-            {"Variable": "$.seen.job.Status", "StringEquals": "SUCCEEDED", "Next": "Succeeded"},
-            {"Variable": "$.seen.job.Status", "StringEquals": "FAILED", "Next": "Judge"},
-            {**_at_least("$.counts.looks", math.ceil(config.run_hours * 3600 / seconds)), "Next": "End"},
+            {**present(f"{SEEN}.Status", StringEquals="SUCCEEDED"), "Next": "Succeeded"},
+            {"And": [failed, is_present(f"{SEEN}.NodeProperties")], "Next": "LookAtMainNode"},
+            {**failed, "Next": "Judge"},
+            {**at_least("$.counts.looks", most_looks + TRIES_TO_END), "Next": "NotEnded"},
+            {**at_least("$.counts.looks", most_looks), "Next": "End"},
+            {"Not": is_present(SEEN), "Next": "CountBlindLook"},
             {"And": [waits, has_fallback, waited], "Next": "GiveUpOnCapacity"},
             {**waits, "Next": "CountWait"},
+            *(to_checks if checks else []),
         ],
         "Default": "CountLook",
     }
@@ -113,91 +153,75 @@ def _judge(config: TrainingConfig) -> State:
 
     A job that is stopped, or out of time, may well save its work and exit with 75, so that comes last.
     """
-    given_up = {"Not": {"Variable": "$.seen.job.JobQueue", "StringEqualsPath": "$.queue"}}
-    stopped = [_present(f"$.seen.job.{flag}", BooleanEquals=True) for flag in ("IsTerminated", "IsCancelled")]
+    given_up = {"Not": {"Variable": f"{SEEN}.JobQueue", "StringEqualsPath": "$.queue"}}
+    stopped = [present(f"{SEEN}.{flag}", BooleanEquals=True) for flag in ("IsTerminated", "IsCancelled")]
     # The rules of the job definition, asked of the last attempt.
     interrupted = {
         "Or": [
-            _present("$.seen.job.StatusReason", StringMatches=HOST_LOST),
-            _present("$.seen.job.Container.ExitCode", NumericEquals=int(INTERRUPTED_EXIT_CODE)),
+            *_of_job_or_main_node("StatusReason", StringMatches=HOST_LOST),
+            *_of_job_or_main_node("Container.ExitCode", NumericEquals=int(INTERRUPTED_EXIT_CODE)),
         ]
     }
-    submitted_too_often = _at_least("$.counts.submissions", config.submissions)
-    leaves_spot = _at_least("$.counts.submissions", config.spot_submissions)
+    submitted_too_often = at_least("$.counts.submissions", config.submissions)
+    leaves_spot = at_least("$.counts.submissions", config.spot_submissions)
     return {
         "Type": "Choice",
         "Choices": [
-            {**given_up, "Next": "CountSubmission"},
-            {**_present("$.seen.job.StatusReason", StringMatches=ATTEMPT_TIMED_OUT), "Next": "TimedOut"},
+            {"And": [is_present(f"{SEEN}.JobQueue"), given_up], "Next": "CountSubmission"},
+            {"Or": _of_job_or_main_node("StatusReason", StringMatches=ATTEMPT_TIMED_OUT), "Next": "TimedOut"},
             {"Or": stopped, "Next": "Stopped"},
             {"And": [interrupted, submitted_too_often], "Next": "InterruptedTooOften"},
             {"And": [interrupted, leaves_spot], "Next": "FallBack"},
             {**interrupted, "Next": "CountSubmission"},
+            {**is_present(f"{SEEN}.StatusReason"), "Next": "JobFailed"},
+            {**is_present(f"{MAIN_NODE}.StatusReason"), "Next": "MainNodeFailed"},
         ],
-        "Default": "JobFailed",
+        "Default": "FailedWithoutReason",
     }
 
 
 def _changes_of_course(config: TrainingConfig, partition: str) -> dict[str, State]:
     fall_back = {"Type": "Pass", "InputPath": "$.fallback_queue", "ResultPath": "$.queue"}
+    no_capacity = f"No capacity within {config.capacity_wait_minutes} minutes."
+    too_late = f"The run is not done after {config.run_hours} hours."
     return {
         "FallBack": {**fall_back, "Next": "CountSubmission"},
         "GiveUpOnCapacity": {
-            **_termination(partition, f"No capacity within {config.capacity_wait_minutes} minutes."),
+            **termination(partition, no_capacity, otherwise="CountWait"),
             "Next": "FallBackWhenItHasEnded",
         },
         # Two jobs at once would write the same checkpoints.
         "FallBackWhenItHasEnded": {**fall_back, "Next": "CountLook"},
-        "End": {
-            **_termination(partition, f"The run is not done after {config.run_hours} hours."),
-            "Next": "TimedOut",
-        },
+        "End": {**termination(partition, too_late, otherwise="CountBlindLook"), "Next": "TimedOut"},
     }
 
 
 def _endings(config: TrainingConfig) -> dict[str, State]:
     causes = {
         "TimedOut": f"An attempt took {config.timeout_hours} hours, or the run {config.run_hours}.",
+        "NotEnded": "The run's time is over and its job could not be ended: `python -m ops train stop` ends it.",
         "Stopped": "Somebody ended the job.",
         "InterruptedTooOften": f"Each of {config.submissions} submissions was interrupted.",
     }
     failures = {name: {"Type": "Fail", "Error": name, "Cause": cause} for name, cause in causes.items()}
+    job_failed = {"Type": "Fail", "Error": "JobFailed"}
     return {
         "Succeeded": {"Type": "Succeed"},
         **failures,
-        "JobFailed": {"Type": "Fail", "Error": "JobFailed", "CausePath": "$.seen.job.StatusReason"},
+        "JobFailed": {**job_failed, "CausePath": f"{SEEN}.StatusReason"},
+        "MainNodeFailed": {**job_failed, "CausePath": f"{MAIN_NODE}.StatusReason"},
+        "FailedWithoutReason": {**job_failed, "Cause": "AWS Batch gives no reason; the job's log may."},
     }
 
 
-def _count(then: str, *names: str, **values: int) -> State:
-    """Adds one to these counts, and sets others."""
-    counts: State = {f"{name}.$": f"$.counts.{name}" for name in COUNTS if name not in values}
-    for name in names:
-        counts[f"{name}.$"] = f"States.MathAdd($.counts.{name}, 1)"
-    return {"Type": "Pass", "Parameters": {**counts, **values}, "ResultPath": "$.counts", "Next": then}
+def _description(partition: str, job_ids: str, most_retries: int) -> State:
+    """All that Batch knows of a job. A list, since a path into an empty one would end the run."""
+    return {
+        **batch_call(partition, "describeJobs", most_retries),
+        "Parameters": {"Jobs.$": job_ids},
+        "ResultSelector": {"jobs.$": "$.Jobs"},
+    }
 
 
-def _termination(partition: str, reason: str) -> State:
-    call = _call(partition, "terminateJob", most_retries=10)
-    return {**call, "Parameters": {"JobId.$": "$.job.id", "Reason": reason}, "ResultPath": None}
-
-
-def _call(partition: str, action: str, most_retries: int) -> State:
-    """A call of Batch.
-
-    Not by the integration that waits for the job's end: it does not tell of a job that finds no capacity, and adds
-    overrides of the container, which a job over several nodes refuses.
-    """
-    again = {"ErrorEquals": ["States.TaskFailed"], "MaxAttempts": most_retries}
-    pace = {"IntervalSeconds": 5, "BackoffRate": 2, "MaxDelaySeconds": 300}
-    resource = f"arn:{partition}:states:::aws-sdk:batch:{action}"
-    return {"Type": "Task", "Resource": resource, "Retry": [{**again, **pace}]}
-
-
-def _at_least(variable: str, number: int) -> State:
-    return {"Variable": variable, "NumericGreaterThanEquals": number}
-
-
-def _present(variable: str, **comparison: Any) -> State:
-    """A comparison that is false, and no error, where there is no such value."""
-    return {"And": [{"Variable": variable, "IsPresent": True}, {"Variable": variable, **comparison}]}
+def _of_job_or_main_node(field: str, **comparison: Any) -> list[State]:
+    return [present(f"{job}.{field}", **comparison) for job in (SEEN, MAIN_NODE)]

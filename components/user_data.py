@@ -7,7 +7,7 @@ from email.mime.multipart import MIMEMultipart
 from email.mime.text import MIMEText
 from pathlib import Path
 
-from components.node_archive import archive, watcher_texts
+from components.node_archive import agent_texts, archive, watcher_texts, without_comment_lines
 
 BOOT_FOLDER = Path(__file__).resolve().parent.parent / "gpu_node" / "boot"
 SHEBANG = "#!/bin/bash\n"
@@ -23,7 +23,7 @@ class UserDataTooLargeError(ValueError):
 
 @dataclass(frozen=True, kw_only=True)
 class BootScript:
-    """The files of one boot script, in order, and its values with the longest text AWS allows for each."""
+    """The files of one boot script, in order, and its values with the longest text that each can have."""
 
     files: tuple[str, ...]
     watcher_target: str
@@ -31,8 +31,10 @@ class BootScript:
     multipart: bool = False
 
 
-# Lengths from the EFS and Auto Scaling API models (ids without the ARN form), the ECS cluster name limit and, for
-# the checkpoint folder, its own pattern in components/config_values.py.
+# What every node's CloudWatch agent is told; no log group is no agent. Both are names of ours: see below.
+AGENT_VALUES = {"FLEET": 64, "NODE_LOG_GROUP": 64}
+# Lengths of ids from the EFS API model (without the ARN form); of the checkpoint folder, and of the parts of names
+# that people type, from their patterns in components/config_values.py: a fleet's full name has 52 letters at most.
 BOOT_SCRIPTS: Mapping[str, BootScript] = {
     "dlami": BootScript(
         files=("common.sh", "dlami.sh"),
@@ -44,21 +46,22 @@ BOOT_SCRIPTS: Mapping[str, BootScript] = {
             "CHECKPOINTS_ACCESS_POINT_ID": 45,
             "CACHE_ACCESS_POINT_ID": 45,
             "CHECKPOINT_FOLDER": 255,
-            "AUTO_SCALING_GROUP_NAME": 255,
-            "LIFECYCLE_HOOK_NAME": 255,
+            "AUTO_SCALING_GROUP_NAME": 64,
+            "LIFECYCLE_HOOK_NAME": 32,
             "IDLE_MINUTES": 5,
             "MAXIMUM_LIFE_HOURS": 4,
+            **AGENT_VALUES,
         },
     ),
     "ecs": BootScript(
         files=("common.sh", "container_host.sh", "ecs.sh"),
         watcher_target="containers",
-        longest_value_characters={"ECS_CLUSTER": 255, "ECS_ENABLE_GPU_SUPPORT": 5},
+        longest_value_characters={"ECS_CLUSTER": 64, "ECS_ENABLE_GPU_SUPPORT": 5, **AGENT_VALUES},
     ),
     "batch": BootScript(
         files=("common.sh", "container_host.sh", "batch.sh"),
         watcher_target="containers",
-        longest_value_characters={},
+        longest_value_characters=AGENT_VALUES,
         multipart=True,
     ),
 }
@@ -127,10 +130,11 @@ def extra_script_function(extra_script: str) -> str:
 
 
 def platform_files_function(files: Sequence[str], watcher_target: str) -> str:
-    """A bash function that prints the archive of the boot script, as boot.sh, and of the watcher."""
+    """A bash function that prints the archive of the boot script, as boot.sh, of the watcher and of the agent."""
     boot = "\n".join(map(_file_body, files))
-    code = "".join(line for line in boot.splitlines(keepends=True) if not line.lstrip().startswith("#"))
-    lines = archive({"boot.sh": code, **watcher_texts(watcher_target)})
+    lines = archive(
+        {"boot.sh": without_comment_lines(boot), **watcher_texts(watcher_target), **agent_texts()}
+    )
     delimiter = _absent_from(lines, "END_OF_FILES")
     return f"platform_files() {{\n  cat <<'{delimiter}'\n{lines}{delimiter}\n}}\n"
 
@@ -143,6 +147,9 @@ def _parts(script_name: str, values: Mapping[str, str], extra_script: str) -> di
             f"The boot script {script_name!r} takes exactly the values {sorted(expected)}; "
             f"missing: {sorted(expected - set(values))}, unknown: {sorted(set(values) - expected)}."
         )
+    for name, longest in script.longest_value_characters.items():
+        if len(values[name]) > longest:
+            raise ValueError(f"The value {name} has {len(values[name])} characters, and {longest} at most.")
     return {
         "the values": export_lines(values),
         "the extra boot script": extra_script_function(extra_script),

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 # Verb, the module whose `main` runs it, and what it does. A module is imported only when its verb is used.
 VERBS = {
     "advise": ("ops.advise.command", "which accelerator to take for a model, and Lambda, ECS or EKS"),
+    "drill": ("ops.drill.command", "interrupt a node of a training run, and see whether the run goes on"),
     "evaluate": ("ops.evaluation.command", "ask the API a file of questions and measure the answers"),
     "images": ("ops.images", "pin the machine images of a stack, or check the pins (asks AWS)"),
     "preflight": (

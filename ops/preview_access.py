@@ -13,6 +13,7 @@ POLICIES = {
     "aws:iam/policy:Policy": "policy",
     "aws:iam/role:Role": "assumeRolePolicy",
     "aws:iam/rolePolicy:RolePolicy": "policy",
+    "aws:kms/key:Key": "policy",
     "aws:s3/bucketPolicy:BucketPolicy": "policy",
     "aws:sns/topicPolicy:TopicPolicy": "policy",
     "aws:sqs/queuePolicy:QueuePolicy": "policy",

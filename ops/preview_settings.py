@@ -3,8 +3,14 @@
 SETTINGS: dict[str, tuple[str, ...]] = {
     "aws:appautoscaling/policy:Policy": (
         "{targetTrackingScalingPolicyConfiguration.predefinedMetricSpecification.predefinedMetricType} at {targetTrackingScalingPolicyConfiguration.targetValue}",
+        "{targetTrackingScalingPolicyConfiguration.customizedMetricSpecification.metricName} at {targetTrackingScalingPolicyConfiguration.targetValue}",
         "in after {targetTrackingScalingPolicyConfiguration.scaleInCooldown!s}",
         "out after {targetTrackingScalingPolicyConfiguration.scaleOutCooldown!s}",
+    ),
+    "aws:appautoscaling/scheduledAction:ScheduledAction": (
+        "{scalableTargetAction.minCapacity} to {scalableTargetAction.maxCapacity} tasks",
+        "from {schedule}",
+        "{timezone}",
     ),
     "aws:appautoscaling/target:Target": ("{minCapacity} to {maxCapacity} tasks", "of {resourceId}"),
     "aws:autoscaling/group:Group": (
@@ -37,6 +43,12 @@ SETTINGS: dict[str, tuple[str, ...]] = {
         "notifies {notifications.subscriberEmailAddresses}",
     ),
     "aws:cloudwatch/logGroup:LogGroup": ("{name}", "{namePrefix}*", "kept {retentionInDays} days"),
+    "aws:cloudwatch/metricAlarm:MetricAlarm": (
+        "{namespace} {metricName}",
+        "{statistic} at {threshold}",
+        "within {period!s}",
+        "tells {@alarmActions}",
+    ),
     "aws:ec2/flowLog:FlowLog": ("{trafficType} traffic",),
     "aws:ec2/launchTemplate:LaunchTemplate": (
         "{instanceType}",
@@ -83,7 +95,13 @@ SETTINGS: dict[str, tuple[str, ...]] = {
         "throughput {throughputMode}",
         "encrypted: {encrypted}",
     ),
+    "aws:fis/experimentTemplate:ExperimentTemplate": (
+        "{actions.actionId}",
+        "{targets.selectionMode} of {targets.resourceType}",
+        "with the tag {targets.resourceTags.key} {targets.resourceTags.value}",
+    ),
     "aws:iam/rolePolicyAttachment:RolePolicyAttachment": ("{@role}", "has {policyArn}"),
+    "aws:kms/key:Key": ("rotation: {enableKeyRotation}",),
     "aws:lambda/eventSourceMapping:EventSourceMapping": (
         "{batchSize} records",
         "at most {scalingConfig.maximumConcurrency} at once",
@@ -132,6 +150,8 @@ SETTINGS: dict[str, tuple[str, ...]] = {
     ),
     "aws:s3/bucketVersioning:BucketVersioning": ("{versioningConfiguration.status}",),
     "aws:sfn/stateMachine:StateMachine": ("log {loggingConfiguration.level}",),
+    "aws:sns/topic:Topic": ("encrypted with {@kmsMasterKeyId}",),
+    "aws:sns/topicSubscription:TopicSubscription": ("{protocol} to {endpoint}",),
     "aws:sqs/queue:Queue": (
         "kept {messageRetentionSeconds!s}",
         "invisible {visibilityTimeoutSeconds!s}",

@@ -8,6 +8,7 @@ from typing import Any
 
 import pulumi
 
+from components.alarm_topic import AlarmTopic, AlarmTopicArgs
 from components.aws_account import AwsAccount, default_tags
 from components.cluster import Cluster, ClusterArgs
 from components.config import PlatformConfig
@@ -109,11 +110,14 @@ def build_workloads() -> None:
             cluster_name=cluster.cluster_name,
             machine_images=config.machine_images,
             tags=tags,
+            node_metrics=config.node_metrics,
+            log_retention_days=7,
         )
         fleet = GpuFleet(f"gpu-{fleet_config.name}", fleet_args, on)
         providers += [fleet.capacity_provider_name] if fleet.capacity_provider_name else []
     cluster.use_capacity(providers)
     if config.training:
+        alarm_args = AlarmTopicArgs(account=account, email=config.general.alarm_email)
         training_args = TrainingArgs(
             config=config.training,
             account=account,
@@ -123,6 +127,8 @@ def build_workloads() -> None:
             tags=tags,
             asleep=config.general.asleep,
             log_retention_days=7,
+            node_metrics=config.node_metrics,
+            alarm_topic=AlarmTopic("alarms", alarm_args, on),
         )
         Training("training", training_args, on)
 

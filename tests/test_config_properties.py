@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from components.config import build, read_sections, section_types
 from components.config_values import LOG_RETENTION_DAYS
 from components.settings import settings_of
-from typed_config import FLEET, REQUIRED, SUBNETS, as_cli_text, faults_of
+from typed_config import FLEET, REQUIRED, SERVING_FLEET, SUBNETS, as_cli_text, faults_of
 
 QUICK = settings(max_examples=60, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 
@@ -55,7 +55,7 @@ def half_right(entry: dict[str, Any]) -> st.SearchStrategy[dict[str, Any]]:
 
 RULE = {"id": "rule", "transitions": [{"days": 30, "storageClass": "STANDARD_IA"}], "expireDays": 90}
 plausible: dict[str, st.SearchStrategy[Any]] = {
-    "gpuFleets": st.lists(half_right(FLEET), max_size=3),
+    "gpuFleets": st.lists(half_right(FLEET) | half_right(SERVING_FLEET), max_size=3),
     "lakeLifecycleRules": st.lists(half_right(RULE), max_size=3),
     "existingSubnets": st.lists(half_right(SUBNETS[0]), max_size=3),
     "trainingInstanceTypes": st.lists(
@@ -67,6 +67,15 @@ plausible: dict[str, st.SearchStrategy[Any]] = {
     "region": st.sampled_from(["us-east-1", "cn-north-1", "xx-yy-zz-1"]),
     "existingVpcId": st.just("vpc-1"),
     "training": st.just(True),
+    "inference": st.just(True),
+    "inferenceFleet": st.sampled_from(["nodes", "serving"]),
+    "inferenceImage": st.sampled_from(["vllm/vllm-openai:v1", "a/neuron@sha256:1", "a:cu99", "a"]),
+    "inferenceModel": st.sampled_from(["a/m-70B", "models/onnx/a", "a/b"]),
+    "inferenceServerArguments": st.lists(
+        st.sampled_from(["--port", "--dtype=bfloat16", "x", "-tp 2"]), unique=True
+    ),
+    "inferenceStartSchedule": st.sampled_from(["cron(0 8 ? * MON *)", "cron(a b c d e f)"]),
+    "inferenceStopSchedule": st.sampled_from(["cron(0 8 ? * MON *)", "cron(1/2/3 - , # L W)"]),
     "exposure": st.just("public"),
     "trainingNodes": st.integers(1, 64),
     "bedrockMaximumAttempts": st.integers(1, 10),
@@ -147,7 +156,8 @@ accounts = st.lists(
     st.integers(0, 10**12 - 1).map(lambda number: f"{number:012}"), min_size=1, max_size=3, unique=True
 )
 allowed_values = st.fixed_dictionaries(
-    {"allowedAccountIds": accounts},
+    # Tokens enough for the most runs at once in the least time, since they are judged together.
+    {"allowedAccountIds": accounts, "ingestionTokensPerMinute": st.just(2_400_000)},
     optional={
         **{key: st.integers(low, high) for key, (low, high) in RANGES.items()},
         **{key: st.booleans() for key in SWITCHES},

@@ -24,6 +24,9 @@ REFUSED: list[tuple[dict[str, Any], list[str]]] = [
     ({"openaiApiKeySecretArn": elsewhere(SECRET)}, [
         "openaiApiKeySecretArn = arn:aws:secretsmanager:us-east-1:111122223333:secret:ai-platform/api-token-AbCdEf: must be in the stack's region eu-central-1. Fix: use one in eu-central-1, or change region.",
     ]),
+    ({"huggingFaceTokenSecretArn": elsewhere(SECRET)}, [
+        "huggingFaceTokenSecretArn = arn:aws:secretsmanager:us-east-1:111122223333:secret:ai-platform/api-token-AbCdEf: must be in the stack's region eu-central-1. Fix: use one in eu-central-1, or change region.",
+    ]),
     ({"vectorStore": False, "orchestrator": False, "ingestion": False}, [
         'ragService = true: needs the vector store, which is switched off. Fix: set vectorStore to true, or ragService to false.',
     ]),

@@ -15,7 +15,7 @@ from ops.capture.computed import Computed
 from ops.capture.recording import RecordedResource, Recording, Unknown
 from walk import statements
 
-PACKAGES = ("ingestion", "orchestrator", "vector_index")
+PACKAGES = ("ingestion", "orchestrator", "training_progress", "vector_index")
 LOG_GROUP = "aws:cloudwatch/logGroup:LogGroup"
 ATTACHMENT = "aws:iam/rolePolicyAttachment:RolePolicyAttachment"
 GROUP = "aws:ec2/securityGroup:SecurityGroup"

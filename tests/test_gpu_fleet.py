@@ -19,6 +19,7 @@ from ops.capture.recording import Recording
 from walk import statements
 
 PROVIDER = "aws:ecs/capacityProvider:CapacityProvider"
+LOG_GROUP = "aws:cloudwatch/logGroup:LogGroup"
 NEURON_FLEET = {**ECS_FLEET, "nodeImage": "ecs-neuron", "instanceTypes": ["inf2.xlarge"]}
 spot_fleets = pytest.mark.parametrize("fleet", [DLAMI_FLEET, ECS_FLEET], ids=["dlami", "ecs-gpu"])
 all_fleets = pytest.mark.parametrize(
@@ -228,6 +229,58 @@ def test_a_node_is_told_how_long_it_may_be_idle_and_live() -> None:
     script = user_data(record_fleets({**DLAMI_FLEET, **limits}).one(TEMPLATE)).decode()
 
     assert "export IDLE_MINUTES=60\n" in script and "export MAXIMUM_LIFE_HOURS=24\n" in script
+
+
+node_fleets = pytest.mark.parametrize(
+    "fleet", [DLAMI_FLEET, ECS_FLEET, NEURON_FLEET], ids=["dlami", "gpu", "neuron"]
+)
+
+
+@node_fleets
+def test_a_node_may_send_logs_and_metrics_of_its_own_fleet_only(fleet: dict[str, Any]) -> None:
+    recording = record_fleets(fleet)
+    name = f"gpu-{fleet['name']}"
+    group = recording.one(LOG_GROUP, f"{name}-node-logs")
+
+    assert group.inputs["retentionInDays"] == 7, "logs would be paid for for ever"
+    assert allowed_to(recording, f"{name}-send-metrics-{name}-node") == [
+        {
+            "Effect": "Allow",
+            "Action": ["logs:CreateLogStream", "logs:PutLogEvents"],
+            "Resource": [f"{group.outputs['arn']}:*"],
+        },
+        {
+            "Effect": "Allow",
+            "Action": ["cloudwatch:PutMetricData"],
+            "Resource": ["*"],
+            "Condition": {"StringEquals": {"cloudwatch:namespace": "AiPlatform/Nodes"}},
+        },
+    ], "a node could write into others' logs, or nobody would learn how its boot failed"
+    script = user_data(recording.one(TEMPLATE)).decode()
+    assert f"export NODE_LOG_GROUP={group.outputs['name']}\n" in script, "the log would be sent nowhere"
+    assert f"export FLEET={recording.one(GROUP).inputs['name']}\n" in script, "fleets could not be told apart"
+
+
+@node_fleets
+def test_nodes_that_send_nothing_have_no_log_group_and_no_permission(fleet: dict[str, Any]) -> None:
+    recording = record_fleets(fleet, nodeMetrics=False)
+
+    assert not [
+        item for item in recording.resources if "node-logs" in item.name or "send-metrics" in item.name
+    ]
+    assert b"export NODE_LOG_GROUP=''\n" in user_data(recording.one(TEMPLATE)), (
+        "nodes would install an agent for nothing"
+    )
+
+
+@spot_fleets
+def test_the_longest_names_that_can_be_typed_fit_into_user_data(fleet: dict[str, Any]) -> None:
+    longest = {**fleet, "name": "f" * 24}
+    recording = record_fleets(longest, nameSuffix="s" * 16)
+
+    assert recording.one(GROUP).inputs["name"] == f"ai-cluster-{'s' * 16}-{'f' * 24}", (
+        "the early check of an extra boot script would assume too little"
+    )
 
 
 def test_an_ecs_node_may_serve_the_stacks_cluster_only() -> None:

@@ -23,22 +23,38 @@ from walk import as_list, statements
 SOURCE_FOLDERS = ("components", "lambda_src", "rag_api", "gpu_node", "ops", "tests", "benchmarks")
 LONGEST_FUNCTION = 50
 LONGEST_COMPONENT_FILE = 250
-LONGEST_MAIN = 120
+LONGEST_MAIN = 160
 
 # Why a statement may hold a wildcard: (name of the resource, what is wild) -> reason.
 AGENT_ON_ANY = "any resource: ecs:Poll, ecs:StartTelemetrySession, ecs:UpdateContainerInstancesState"
 AGENT_REASON = "a container instance has no ARN before it registers; a condition names the cluster"
 DISCOVER_ON_ANY = "any resource: ecs:DiscoverPollEndpoint"
 NO_RESOURCE = "the action knows no resource"
+OWN_KEY = "in the policy of a key any resource is the key itself"
+METRICS_ON_ANY = "any resource: cloudwatch:PutMetricData"
+METRICS_REASON = "metrics have no ARN; a condition names the namespace"
 WILDCARDS: dict[tuple[str, str], str] = {
+    ("alarms-key", "kms:*"): "without its account nobody could change the policy of the key, or delete it",
+    ("alarms-key", "any resource: kms:*"): OWN_KEY,
+    ("alarms-key", "kms:GenerateDataKey*"): "SNS documents the actions of who publishes so",
+    ("alarms-key", "any resource: kms:Decrypt, kms:GenerateDataKey*"): OWN_KEY,
+    ("gpu-fleet-send-metrics-gpu-fleet-node", METRICS_ON_ANY): METRICS_REASON,
+    ("training-capacity-send-metrics-training-capacity-node", METRICS_ON_ANY): METRICS_REASON,
     ("gpu-fleet-join-cluster-gpu-fleet-node", AGENT_ON_ANY): AGENT_REASON,
     ("gpu-fleet-join-cluster-gpu-fleet-node", DISCOVER_ON_ANY): NO_RESOURCE,
     ("training-capacity-serve-jobs-training-capacity-node", AGENT_ON_ANY): AGENT_REASON,
     ("training-capacity-serve-jobs-training-capacity-node", DISCOVER_ON_ANY): NO_RESOURCE,
-    ("training-machine-run-jobs-training-machine-role", "any resource: batch:DescribeJobs"): NO_RESOURCE,
+    (
+        "training-machine-run-jobs-training-machine-role",
+        "any resource: batch:DescribeJobs, batch:ListJobs",
+    ): NO_RESOURCE,
     (
         "training-machine-run-jobs-training-machine-role",
         f"any resource: {', '.join(LOG_DELIVERY_ACTIONS)}",
+    ): NO_RESOURCE,
+    (
+        "interruption-drill-interrupt-interruption-drill-role",
+        "any resource: ec2:DescribeInstances",
     ): NO_RESOURCE,
     ("rag-task-execution-policy", "any resource: ecr:GetAuthorizationToken"): NO_RESOURCE,
 }

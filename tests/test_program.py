@@ -41,7 +41,8 @@ DATA = {BUCKET, FILE_SYSTEM, COLLECTION, "aws:ecr/repository:Repository"}
 
 WORKLOADS: dict[str, dict[str, Any]] = {
     "gpuFleets": {"gpuFleets": []},
-    "training": {"training": False},
+    "training": {"training": False, "interruptionDrill": False},
+    "interruptionDrill": {"interruptionDrill": False},
     "ragService": {"ragService": False},
     "orchestrator": {"orchestrator": False},
     "ingestion": {"ingestion": False},

@@ -12,6 +12,7 @@ from walk import statements
 ENVIRONMENT = "aws:batch/computeEnvironment:ComputeEnvironment"
 QUEUE = "aws:batch/jobQueue:JobQueue"
 JOB = "aws:batch/jobDefinition:JobDefinition"
+LOG_GROUP = "aws:cloudwatch/logGroup:LogGroup"
 NODE_POLICY = "training-capacity-serve-jobs-training-capacity-node"
 kinds = pytest.mark.parametrize("kind", ["spot", "on-demand"])
 
@@ -111,7 +112,34 @@ def test_user_data_is_the_mime_archive_that_batch_adds_to() -> None:
     assert [part.get_content_type() for part in parts] == ["text/x-shellscript"], (
         "cloud-init would not run the boot script"
     )
-    assert parts[0].get_payload() == render_user_data("batch", {}), "the node would run another script"
+    group = record_workloads(TRAINING).one(LOG_GROUP, "training-capacity-node-logs").outputs["name"]
+    script = render_user_data("batch", {"FLEET": group, "NODE_LOG_GROUP": group})
+    assert parts[0].get_payload() == script, "the node would run another script, or send its log elsewhere"
+
+
+def test_nodes_of_jobs_may_send_logs_and_metrics_where_they_belong_and_nowhere_else() -> None:
+    recording = record_workloads(TRAINING)
+    group = recording.one(LOG_GROUP, "training-capacity-node-logs")
+    policy = "training-capacity-send-metrics-training-capacity-node"
+    log, metrics = [statement for item, statement in statements(recording) if item.name == policy]
+
+    assert group.inputs["retentionInDays"] == 7, "logs would be paid for for ever"
+    assert log["Resource"] == [f"{group.outputs['arn']}:*"], "a node could write into others' logs"
+    assert metrics["Condition"] == {"StringEquals": {"cloudwatch:namespace": "AiPlatform/Nodes"}}, (
+        "a node could write anybody's metrics"
+    )
+
+
+def test_nodes_of_jobs_that_send_nothing_have_no_log_group_and_no_permission() -> None:
+    recording = record_workloads({**TRAINING, "nodeMetrics": False})
+
+    assert not [
+        item for item in recording.resources if "node-logs" in item.name or "send-metrics" in item.name
+    ]
+    for template in recording.of_type(TEMPLATE):
+        assert b"export NODE_LOG_GROUP=''\n" in user_data(template), (
+            "nodes would install an agent for nothing"
+        )
 
 
 @kinds

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from components.config_gpu_sections import TrainingConfig
-from components.training_states import run_definition
+from components.training_states import RunParts, run_definition
 from gpu_workloads import MULTI_NODE, TRAINING, record_workloads
 from ops.capture.recording import Recording
 from ops.stack_outputs import StackOutputs
@@ -36,7 +36,13 @@ def test_the_definition_is_the_one_that_is_executed_in_tests() -> None:
     machine = record_workloads(settings).one(MACHINE).inputs
     config = TrainingConfig(capacity_wait_minutes=90, spot_submissions=3, run_hours=20)
 
-    assert json.loads(machine["definition"]) == run_definition(config, "aws")
+    definition = json.loads(machine["definition"])
+    parts = RunParts(
+        partition="aws",
+        tags=definition["States"]["Submit"]["Parameters"]["Tags"],
+        progress_function_arn=definition["States"]["CheckProgress"]["Parameters"]["FunctionName"],
+    )
+    assert definition == run_definition(config, parts)
     assert machine.get("type", "STANDARD") == "STANDARD", "a run of more than five minutes would be cut off"
 
 
@@ -51,24 +57,52 @@ def test_a_run_may_submit_the_stacks_own_jobs_to_its_own_queues_and_nothing_else
     assert sorted(granted(recording)["batch:SubmitJob"]) == sorted([*queues, *revisions]), (
         "no run could start, or a run could be any job of the account"
     )
-    assert granted(recording)["batch:TerminateJob"] == ["arn:aws:batch:eu-central-1:111122223333:job/*"]
+
+
+def test_a_run_may_end_the_jobs_of_its_own_stack_and_no_others() -> None:
+    recording = record_workloads(TRAINING)
+    (ending,) = [item for _, item in statements(recording) if "batch:TerminateJob" in item["Action"]]
+    (machine,) = recording.of_type(MACHINE)
+    tags = json.loads(machine.inputs["definition"])["States"]["Submit"]["Parameters"]["Tags"]
+
+    assert ending["Action"] == ["batch:TerminateJob"]
+    assert ending["Resource"] == ["arn:aws:batch:eu-central-1:111122223333:job/*"]
+    assert ending["Condition"] == {
+        "StringEquals": {"aws:ResourceTag/Project": "ai-platform", "aws:ResourceTag/Stack": "dev"}
+    }, "a run could end any job of the account"
+    assert {"Project": "ai-platform", "Stack": "dev"}.items() <= tags.items(), "a run could not end its job"
+    assert tags["Owner"] == "platform-team", "the job's cost would belong to nobody"
+
+
+def test_a_job_may_be_submitted_with_tags() -> None:
+    recording = record_workloads(MULTI_NODE)
+    revisions = [f"{item.outputs['arnPrefix']}:*" for item in recording.of_type(JOB)]
+
+    assert granted(recording)["batch:TagResource"] == [
+        "arn:aws:batch:eu-central-1:111122223333:job/*",
+        *revisions,
+    ], "AWS Batch would refuse every job"
 
 
 def test_the_machine_needs_no_rule_and_no_tracing() -> None:
     recording = record_workloads(TRAINING)
 
     services = {action.split(":")[0] for action in granted(recording)}
-    assert services == {"batch", "logs"}, "the role may do more than the definition calls"
+    assert services == {"batch", "lambda", "logs"}, "the role may do more than the definition calls"
     assert recording.one(MACHINE).inputs["tracingConfiguration"] == {"enabled": False}
 
 
 def test_the_definition_calls_nothing_that_the_role_may_not() -> None:
     recording = record_workloads(TRAINING)
     states = json.loads(recording.one(MACHINE).inputs["definition"])["States"].values()
-    called = {state["Resource"].rpartition(":")[2] for state in states if state["Type"] == "Task"}
+    tasks = [state["Resource"] for state in states if state["Type"] == "Task"]
+    called = {task.rpartition(":")[2] for task in tasks if ":batch:" in task}
 
     allowed = {action.split(":")[1] for action in granted(recording) if action.startswith("batch:")}
-    assert {name[:1].upper() + name[1:] for name in called} == allowed
+    # Submitting with tags is tagging too.
+    assert {name[:1].upper() + name[1:] for name in called} == allowed - {"TagResource"}
+    function = recording.one("aws:lambda/function:Function").outputs["arn"]
+    assert granted(recording)["lambda:InvokeFunction"] == [function]
 
 
 def test_only_step_functions_takes_the_role_and_the_machine_waits_for_its_permissions() -> None:

@@ -7,12 +7,21 @@ from typing import Any
 import pytest
 
 from components.config_gpu_sections import TrainingConfig
-from components.training_states import MOST_LOOKS, look_seconds, run_definition
+from components.training_pace import (
+    MOST_CHECKS,
+    MOST_LOOKS,
+    check_seconds,
+    look_seconds,
+    looks_to_a_check,
+)
+from components.training_states import TRIES_TO_END, RunParts, run_definition
 from training_runs import (
     HOST_LOST,
     INPUT,
     JOB_DEFINITION,
+    NODES,
     ON_DEMAND,
+    PROGRESS_FUNCTION,
     ROLE,
     RUNNING,
     SAVED,
@@ -30,8 +39,12 @@ from training_runs import (
 
 # https://docs.aws.amazon.com/step-functions/latest/dg/service-quotas.html
 MOST_EVENTS = 25_000
-CONFIG = TrainingConfig(run_hours=2, capacity_wait_minutes=5)
-DEFINITION = run_definition(CONFIG, "aws")
+CONFIG = TrainingConfig(run_hours=1, capacity_wait_minutes=5, stale_minutes=12)
+LOOKS_IN_A_RUN = CONFIG.run_hours * 3600 // look_seconds(CONFIG.run_hours)
+TAGS = {"Project": "ai-platform", "Stack": "dev", "Owner": "platform-team"}
+PARTS = RunParts(partition="aws", tags=TAGS, progress_function_arn=PROGRESS_FUNCTION)
+DEFINITION = run_definition(CONFIG, PARTS)
+EXITED = "Essential container in task exited"
 
 
 @pytest.fixture(autouse=True)
@@ -49,9 +62,9 @@ def test_a_run_that_is_not_interrupted_is_one_job_on_spot() -> None:
     execution, batch = run([WAITING, RUNNING, RUNNING, SUCCEEDED])
 
     assert execution.status == "SUCCEEDED", execution.cause
-    assert batch.submitted == [{"jobName": "run-1", "jobQueue": SPOT, "jobDefinition": JOB_DEFINITION}], (
-        "overrides would be refused by jobs over several nodes"
-    )
+    assert batch.submitted == [
+        {"jobName": "run-1-1", "jobQueue": SPOT, "jobDefinition": JOB_DEFINITION, "tags": TAGS}
+    ], "overrides would be refused by jobs over several nodes"
     assert not batch.terminated
 
 
@@ -144,10 +157,10 @@ def test_a_run_that_took_too_long_ends_with_its_job() -> None:
     execution, batch = run([RUNNING])
 
     assert (execution.status, execution.error) == ("FAILED", "TimedOut")
-    assert batch.terminated == [{"jobId": "job-1", "reason": "The run is not done after 2 hours."}], (
+    assert batch.terminated == [{"jobId": "job-1", "reason": "The run is not done after 1 hours."}], (
         "the job would go on, and be paid for"
     )
-    assert batch.looks == 2 * 3600 // look_seconds(2) + 1
+    assert batch.looks == LOOKS_IN_A_RUN + 1
 
 
 @pytest.mark.parametrize("flag", ["isTerminated", "isCancelled"])
@@ -189,35 +202,239 @@ def test_the_next_run_starts_on_spot_again() -> None:
 
 
 def test_a_run_outlives_calls_that_fail() -> None:
-    execution, batch = run([RUNNING, SAVED], [SUCCEEDED], refused={1, 3, 4, 7})
+    execution, batch = run([RUNNING, SAVED], [SUCCEEDED], refused={1, 3, 5, 6, 8, 11})
 
     assert execution.status == "SUCCEEDED", "a moment's failure of AWS Batch would leave the job alone"
     assert batch.queues == ["spot", "spot"]
 
 
-def test_a_run_whose_job_is_refused_fails_and_says_why() -> None:
-    execution, batch = run([SUCCEEDED], refused=set(range(1, 20)))
+def test_each_submission_has_a_name_of_its_own() -> None:
+    _, batch = run([HOST_LOST], [SAVED], [SUCCEEDED])
 
-    assert execution.status == "FAILED" and not batch.submitted
-    assert execution.cause.startswith("no ("), "the person would not learn the reason"
-
-
-@pytest.mark.parametrize("look", [RUNNING, WAITING], ids=["running", "waiting"])
-def test_the_longest_run_stays_below_the_most_events_of_an_execution(look: dict[str, Any]) -> None:
-    shorter, longer = (len(run([look] * looks + [SUCCEEDED])[0].events) for looks in (1, 4))
-    events_of_a_look = (longer - shorter) / 3
-    interrupted_once = len(run([SAVED], [SUCCEEDED])[0].events) - len(run([SUCCEEDED])[0].events)
-    most_submissions = 50
-
-    assert 672 * 3600 / look_seconds(672) <= MOST_LOOKS
-    assert events_of_a_look * MOST_LOOKS + interrupted_once * most_submissions < MOST_EVENTS, (
-        "the execution would end and leave its job alone"
+    names = [call["jobName"] for call in batch.submitted]
+    assert names == ["run-1-1", "run-1-2", "run-1-3"], (
+        "a job of an earlier submission would be taken for the one that was lost sight of"
     )
 
 
-@pytest.mark.parametrize(("hours", "seconds"), [(1, 60), (33, 60), (34, 62), (168, 303), (672, 1210)])
+def test_a_job_whose_submission_timed_out_is_adopted() -> None:
+    execution, batch = run([RUNNING, SAVED], [RUNNING, SUCCEEDED], lost={1, 2})
+
+    assert execution.status == "SUCCEEDED"
+    assert len(batch.submitted) == 2, "two jobs would train the same run, and write the same checkpoints"
+
+
+def test_a_job_of_another_name_is_not_adopted() -> None:
+    batch = ScriptedBatch([[RUNNING], [SUCCEEDED]])
+    batch.submitted.append({"jobName": "RUN-1-1", "jobQueue": SPOT})
+    execution = execute(DEFINITION, batch)
+
+    assert execution.status == "SUCCEEDED", "the run would watch another run's job, and never have its own"
+    assert [call["jobName"] for call in batch.submitted] == ["RUN-1-1", "run-1-1"]
+
+
+def test_a_run_whose_job_is_refused_fails_and_says_why() -> None:
+    execution, batch = run([SUCCEEDED], refuses={"SubmitJob"})
+
+    assert (execution.status, execution.error) == ("FAILED", "NotSubmitted") and not batch.submitted
+    assert "no (" in execution.cause, "the person would not learn the reason"
+    assert batch.asked[-1] == "ListJobs", "the last try may have made a job that nobody would watch"
+    assert 1 < batch.asked.count("SubmitJob") < 10
+
+
+def test_nothing_is_submitted_while_nobody_knows_what_there_is() -> None:
+    execution, batch = run([SUCCEEDED], refuses={"ListJobs"})
+
+    assert execution.status == "FAILED" and not batch.submitted, "there might be two jobs of one run"
+
+
+def test_looks_that_fail_are_only_looks() -> None:
+    blind = set(range(4, 40))
+    execution, batch = run([RUNNING, SUCCEEDED], refused=blind)
+
+    assert execution.status == "SUCCEEDED", "the job would go on without anybody watching"
+    assert batch.looks == 2
+
+
+def test_looks_that_fail_do_not_prolong_a_wait_or_end_one() -> None:
+    execution, batch = run([WAITING], [SUCCEEDED], refused={5, 6, 9, 10})
+
+    assert execution.status == "SUCCEEDED"
+    assert batch.queues == ["spot", "on-demand"], "a wait for capacity would start again after each failure"
+    waits = CONFIG.capacity_wait_minutes * 60 // look_seconds(CONFIG.run_hours)
+    assert batch.looks == waits + 3
+
+
+def test_a_run_ends_in_time_though_no_look_succeeds() -> None:
+    execution, batch = run([RUNNING], refuses={"DescribeJobs"})
+
+    assert (execution.status, execution.error) == ("FAILED", "TimedOut")
+    assert len(batch.terminated) == 1, "the job would go on, and be paid for"
+
+
+def test_a_job_that_is_not_found_is_looked_for_again() -> None:
+    execution, _ = run([{}, RUNNING, SUCCEEDED])
+    assert execution.status == "SUCCEEDED", "a path into an empty list would end the run"
+
+
+def test_spot_is_given_up_once_aws_batch_lets_it() -> None:
+    waits = CONFIG.capacity_wait_minutes * 60 // look_seconds(CONFIG.run_hours)
+    calls_before = 3 + waits
+    refused = set(range(calls_before + 1, calls_before + 4))
+    execution, batch = run([WAITING], [SUCCEEDED], refused=refused)
+
+    assert execution.status == "SUCCEEDED", "a run that could not leave spot would end, and its job would not"
+    assert batch.queues == ["spot", "on-demand"]
+
+
+def test_a_job_that_cannot_be_ended_is_told_again() -> None:
+    calls_before = 2 + LOOKS_IN_A_RUN + 1
+    refused = set(range(calls_before + 1, calls_before + 4))
+    definition = run_definition(CONFIG, RunParts(partition="aws", tags=TAGS))
+    batch = ScriptedBatch([[RUNNING]], refused=refused)
+    execution = execute(definition, batch)
+
+    assert (execution.status, execution.error) == ("FAILED", "TimedOut")
+    assert len(batch.terminated) == 1 and batch.asked.count("TerminateJob") == 4
+    assert batch.looks == LOOKS_IN_A_RUN + 2
+
+
+def test_a_job_that_can_never_be_ended_is_told_of() -> None:
+    execution, batch = run([RUNNING], refuses={"TerminateJob"})
+
+    assert (execution.status, execution.error) == ("FAILED", "NotEnded")
+    assert "train stop" in execution.cause, "nobody would know that a job is still paid for"
+    assert batch.looks == LOOKS_IN_A_RUN + 1 + TRIES_TO_END
+
+
+def test_the_main_node_tells_how_a_job_over_several_nodes_ended() -> None:
+    parent = {"status": "FAILED", **NODES}
+    for main_node, error, queues in (
+        (SAVED, "", ["spot", "spot"]),
+        (HOST_LOST, "", ["spot", "spot"]),
+        (USER_ERROR, "JobFailed", ["spot"]),
+        (failed("Job attempt duration exceeded timeout", 75), "TimedOut", ["spot"]),
+        (None, "JobFailed", ["spot"]),
+    ):
+        execution, batch = run([parent], [SUCCEEDED], main_node=main_node)
+        assert execution.error == error, "a saved interruption would end a run over several nodes"
+        assert batch.queues == queues
+
+
+def test_a_job_over_several_nodes_that_somebody_ended_is_not_submitted_again() -> None:
+    execution, batch = run([{"status": "FAILED", "isTerminated": True, **NODES}], main_node=SAVED)
+    assert execution.error == "Stopped" and batch.queues == ["spot"]
+
+
+@pytest.mark.parametrize(
+    ("job", "main_node", "cause"),
+    [
+        ({"status": "FAILED"}, None, "AWS Batch gives no reason"),
+        ({"status": "FAILED", "container": {}}, None, "AWS Batch gives no reason"),
+        ({"status": "FAILED", **NODES}, USER_ERROR, EXITED),
+        ({"status": "FAILED", **NODES}, {"status": "FAILED"}, "AWS Batch gives no reason"),
+        ({"status": "FAILED", "statusReason": "enough", **NODES}, USER_ERROR, "enough"),
+    ],
+)
+def test_a_job_that_failed_without_a_word_ends_the_run_all_the_same(
+    job: dict[str, Any], main_node: dict[str, Any] | None, cause: str
+) -> None:
+    execution, _ = run([job], main_node=main_node)
+
+    assert execution.error == "JobFailed", "a path to what is not there would end the run as a fault of ours"
+    assert execution.cause.startswith(cause)
+
+
+def test_the_log_of_a_running_job_is_looked_into_from_time_to_time() -> None:
+    every = looks_to_a_check(CONFIG)
+    execution, batch = run([*[RUNNING] * (every * 3 + 1), SUCCEEDED])
+
+    assert execution.status == "SUCCEEDED"
+    assert every > 1 and len(batch.checked) == 3, "a job without progress would raise no alarm"
+    assert batch.checked[0]["run"] == "run-1"
+    (job,) = batch.checked[0]["jobs"]
+    assert (job["JobId"], job["Status"], job["StartedAt"]) == ("job-1", "RUNNING", 5000)
+    assert job["Container"]["LogStreamName"] == "training/default/1"
+
+
+def test_a_job_that_waits_is_not_looked_into() -> None:
+    _, batch = run([*[WAITING] * 4, *[WAITING, WAITING, RUNNING] * 10, SUCCEEDED])
+    assert not batch.checked, "the alarm would know nothing of a job that has only just started"
+
+
+def test_of_a_job_over_several_nodes_the_main_node_is_looked_into() -> None:
+    parent = {"status": "RUNNING", **NODES}
+    main = {"status": "RUNNING", "startedAt": 7000, "container": {"logStreamName": "main"}}
+    execution, batch = run([*[parent] * (looks_to_a_check(CONFIG) + 1), SUCCEEDED], main_node=main)
+
+    assert execution.status == "SUCCEEDED"
+    ((job,),) = [check["jobs"] for check in batch.checked]
+    assert job["JobId"] == "job-1#0", "no other node saves checkpoints"
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"answer": {"StatusCode": 200, "FunctionError": "Unhandled"}},
+        {"refused": set(range(4 + looks_to_a_check(CONFIG), 5 + looks_to_a_check(CONFIG)))},
+    ],
+    ids=["the function fails", "the main node is not found"],
+)
+def test_a_check_that_fails_never_disturbs_the_run(options: dict[str, Any]) -> None:
+    every = looks_to_a_check(CONFIG)
+    parent = {"status": "RUNNING", **NODES}
+    execution, batch = run([*[parent] * (2 * every + 1), SUCCEEDED], main_node=RUNNING, **options)
+
+    assert execution.status == "SUCCEEDED" and batch.queues == ["spot"]
+    assert batch.looks == 2 * every + 2, "a failure would be repeated at every look"
+
+
+def test_without_a_bound_no_log_is_looked_into() -> None:
+    definition = run_definition(CONFIG, RunParts(partition="aws", tags=TAGS))
+    batch = ScriptedBatch([[*[RUNNING] * 60, SUCCEEDED]])
+
+    assert execute(definition, batch).status == "SUCCEEDED" and not batch.checked
+    assert "lambda" not in json.dumps(definition)
+
+
+def test_the_longest_run_stays_below_the_most_events_of_an_execution() -> None:
+    """Of looks, checks and submissions each the dearest kind."""
+
+    def events(*jobs: list[dict[str, Any]], **options: Any) -> int:
+        return len(run(*jobs, **options)[0].events)
+
+    nodes, every = {"status": "RUNNING", **NODES}, looks_to_a_check(CONFIG)
+    start = events([SUCCEEDED])
+    a_look = max((events([look] * 4 + [SUCCEEDED]) - start) / 4 for look in (nodes, WAITING))
+    more_for_a_check = (
+        events([nodes] * (every + 1) + [SUCCEEDED], main_node=RUNNING) - start - a_look * (every + 1)
+    )
+    a_submission = events([{"status": "FAILED", **NODES}], [SUCCEEDED], main_node=SAVED) - start
+    most_submissions, for_failed_calls = 50, 1500
+
+    longest = TrainingConfig(run_hours=672, stale_minutes=10)
+    assert 672 * 3600 / look_seconds(672) <= MOST_LOOKS
+    assert 672 * 3600 / check_seconds(longest) <= MOST_CHECKS
+    assert (
+        a_look * MOST_LOOKS
+        + more_for_a_check * MOST_CHECKS
+        + a_submission * most_submissions
+        + for_failed_calls
+    ) < MOST_EVENTS, "the execution would end and leave its job alone"
+
+
+@pytest.mark.parametrize(("hours", "seconds"), [(1, 60), (26, 60), (27, 61), (168, 378), (672, 1512)])
 def test_a_job_is_looked_at_every_minute_or_as_often_as_its_run_allows(hours: int, seconds: int) -> None:
     assert look_seconds(hours) == seconds
+
+
+@pytest.mark.parametrize(
+    ("hours", "minutes", "seconds"), [(2, 60, 900), (2, 10, 180), (168, 60, 1512), (672, 1440, 22680)]
+)
+def test_a_log_is_read_a_few_times_within_the_bound_or_as_often_as_the_run_allows(
+    hours: int, minutes: int, seconds: int
+) -> None:
+    assert check_seconds(TrainingConfig(run_hours=hours, stale_minutes=minutes)) == seconds
 
 
 def test_every_state_can_be_reached_and_leads_somewhere() -> None:
@@ -234,12 +451,12 @@ def test_every_state_can_be_reached_and_leads_somewhere() -> None:
 
 
 def _next(state: dict[str, Any]) -> list[str]:
-    choices = [choice["Next"] for choice in state.get("Choices", [])]
+    choices = [choice["Next"] for choice in [*state.get("Choices", []), *state.get("Catch", [])]]
     return [*choices, *(state[key] for key in ("Next", "Default") if key in state)]
 
 
 def test_the_definition_names_the_partition_of_its_stack() -> None:
-    text = json.dumps(run_definition(CONFIG, "aws-cn"))
+    text = json.dumps(run_definition(CONFIG, RunParts(partition="aws-cn", tags=TAGS)))
     assert "arn:aws-cn:states:::aws-sdk:batch:submitJob" in text
     assert "arn:aws:" not in text, "AWS would refuse the definition in another partition"
 
@@ -247,7 +464,7 @@ def test_the_definition_names_the_partition_of_its_stack() -> None:
 def test_the_definition_follows_the_configuration() -> None:
     config = TrainingConfig(spot_submissions=1, submissions=2, run_hours=2)
     batch = ScriptedBatch([[SAVED], [USER_ERROR]])
-    execution = execute(run_definition(config, "aws"), batch)
+    execution = execute(run_definition(config, PARTS), batch)
 
     assert batch.queues == ["spot", "on-demand"]
     assert execution.error == "JobFailed"

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from components.node_archive import NODE_FOLDER
 from components.user_data import (
     BOOT_FOLDER,
     BOOT_SCRIPTS,
@@ -20,7 +21,9 @@ from components.user_data import (
 )
 
 EXTRA_SCRIPT = "line one\nline two"
+AGENT_VALUES = {"FLEET": "ai-cluster-dev-research", "NODE_LOG_GROUP": "gpu-research-node-logs-1a2b3c4"}
 DLAMI_VALUES = {
+    **AGENT_VALUES,
     "AWS_REGION": "eu-central-1",
     "FILE_SYSTEM_ID": "fs-0a1b2c3d4e5f60718",
     "DATASETS_ACCESS_POINT_ID": "fsap-0d",
@@ -34,8 +37,8 @@ DLAMI_VALUES = {
 }
 VALUES = {
     "dlami": DLAMI_VALUES,
-    "ecs": {"ECS_CLUSTER": "ai-cluster", "ECS_ENABLE_GPU_SUPPORT": "true"},
-    "batch": {},
+    "ecs": {"ECS_CLUSTER": "ai-cluster", "ECS_ENABLE_GPU_SUPPORT": "true", **AGENT_VALUES},
+    "batch": AGENT_VALUES,
 }
 script_names = pytest.mark.parametrize("script_name", sorted(BOOT_SCRIPTS))
 # Anything that a script can hold, with what shells take for their own made likely.
@@ -73,7 +76,10 @@ def test_shellcheck_has_no_complaint_about_any_script(tmp_path: Path) -> None:
 
     shellcheck = Path(sys.executable).with_name("shellcheck")
     result = subprocess.run(
-        [shellcheck, *rendered, *BOOT_FOLDER.glob("*.sh")], capture_output=True, text=True, check=False
+        [shellcheck, *rendered, *NODE_FOLDER.rglob("*.sh"), NODE_FOLDER / "watcher/interruption-run"],
+        capture_output=True,
+        text=True,
+        check=False,
     )
 
     assert result.returncode == 0, f"a boot script has a known shell trap:\n{result.stdout}{result.stderr}"
@@ -158,10 +164,15 @@ def test_what_passes_the_early_check_fits_with_the_longest_values(script_name: s
         middle = (low + high) // 2
         low, high = (middle, high) if extra_script_fault(script_name, "x" * middle) is None else (low, middle)
 
-    assert 4_000 < low < 16_000, "the platform's own script leaves the operator too little room"
+    assert 3_000 < low < 16_000, "the platform's own script leaves the operator too little room"
     assert len(render(script_name, longest, "x" * low).encode()) < USER_DATA_LIMIT_BYTES
     with pytest.raises(UserDataTooLargeError):
         render(script_name, longest, "x" * (low + 100))
+
+
+def test_a_value_that_is_longer_than_the_early_check_assumed_is_refused_by_name() -> None:
+    with pytest.raises(ValueError, match="The value FLEET has 65 characters, and 64 at most"):
+        render_user_data("ecs", VALUES["ecs"] | {"FLEET": "f" * 65})
 
 
 @pytest.mark.parametrize("change", [{"FILE_SYSTEM": "fs-1"}, {"AWS_REGION": None}])
@@ -176,13 +187,15 @@ def test_a_missing_or_unknown_value_is_refused_by_name(change: dict[str, str | N
     "extra_script", ["echo one", "echo 'déjà vu €'", "--==AI-PLATFORM-BOOT==--", "From me"]
 )
 def test_the_archive_for_batch_holds_exactly_the_script(extra_script: str) -> None:
-    text = render_multipart("batch", {}, extra_script)
+    text = render_multipart("batch", AGENT_VALUES, extra_script)
 
-    assert text == render_multipart("batch", {}, extra_script), "every preview would show another template"
+    assert text == render_multipart("batch", AGENT_VALUES, extra_script), (
+        "every preview would show another template"
+    )
     archive = message_from_string(text)
     assert archive.get_content_type() == "multipart/mixed", "AWS Batch refuses user data that is no archive"
     contents = {part.get_content_type(): part.get_payload(decode=True) for part in archive.walk()}
-    script = render_user_data("batch", {}, extra_script).encode()
+    script = render_user_data("batch", AGENT_VALUES, extra_script).encode()
     assert contents == {"multipart/mixed": None, "text/x-shellscript": script}, (
         "the node would run another script"
     )

@@ -32,6 +32,11 @@ MULTI_NODE = {
     **TRAINING, "trainingInstanceTypes": ["p4d.24xlarge"], "trainingNodes": 2, "trainingJobGpus": 8, "trainingMaximumVcpus": 192,
 }  # fmt: skip
 
+SERVING_FLEET = {"name": "serving", "purpose": "inference", "instanceTypes": ["g5.xlarge", "g6.xlarge"], "nodeImage": "ecs-gpu", "maximum": 2}  # fmt: skip
+INFERENCE = {
+    "inference": True, "inferenceFleet": "serving", "inferenceModel": "Qwen/Qwen2.5-7B-Instruct", "gpuFleets": [SERVING_FLEET],
+}  # fmt: skip
+
 
 def as_cli_text(values: Mapping[str, Any]) -> dict[str, Any]:
     """The values as the command line hands them over: lists and objects as JSON, None left out."""

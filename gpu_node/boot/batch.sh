@@ -5,3 +5,4 @@ set -euo pipefail
 prepare_scratch
 start_watcher TARGETS=containers
 run_extra_script
+start_node_agent

@@ -53,6 +53,17 @@ start_watcher() {
   systemctl enable --now "$PLATFORM/watcher/interruption-watcher.service"
 }
 
+# The boot log, the watcher's log and metrics go to CloudWatch, from a service of its own: a node without it works
+# all the same, so that no boot waits for it, and its failure is a line in the log.
+start_node_agent() {
+  [[ -n $NODE_LOG_GROUP ]] || return 0
+  local folder=$PLATFORM/agent
+  if ! python3 "$folder/configure.py" >"$folder/config.json" ||
+    ! systemctl enable --now --no-block "$folder/node-agent.service"; then
+    log 'WARNING: the CloudWatch agent cannot be set up: this log and the metrics stay on the node'
+  fi
+}
+
 # The operator's text stops at its first failing command, and that failure is the node's.
 run_extra_script() {
   local path

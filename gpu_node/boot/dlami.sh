@@ -9,6 +9,7 @@ IMAGE_NVME=/opt/dlami/nvme
 METADATA=http://169.254.169.254/latest
 # AWS's own package for Ubuntu, which is in no Ubuntu archive (github.com/aws/efs-utils, INSTALL.md).
 EFS_UTILS_INSTALLER=https://amazon-efs-utils.aws.com/efs-utils-installer.sh
+MANAGER_SETTINGS=/etc/systemd/system.conf.d/ai-platform.conf
 export DEBIAN_FRONTEND=noninteractive HF_HOME=$SHARED_DATA/cache
 
 instance_id() {
@@ -58,17 +59,31 @@ bind_scratch() {
   chmod 1777 /scratch
 }
 
+# Known to login shells by the one file, and by the other two ways to services, now and after a reboot.
+set_for_everybody() {
+  append_line /etc/environment "$1=$2"
+  append_line "$MANAGER_SETTINGS" "DefaultEnvironment=\"$1=${2//%/%%}\""
+  systemctl set-environment "$1=$2" || log "WARNING: services know no $1 before a reboot"
+}
+
+# First, so that the log of a boot that fails is kept: the agent is in this image, and nothing waits for it.
+start_node_agent
 # The first boot's own package updates can hold the lock for minutes: hence the many attempts.
 command -v mount.efs >/dev/null || retry 'installing efs-utils' 10 install_efs_utils
 mount_access_point datasets "$DATASETS_ACCESS_POINT_ID"
 mount_access_point checkpoints "$CHECKPOINTS_ACCESS_POINT_ID"
 mount_access_point cache "$CACHE_ACCESS_POINT_ID"
 bind_scratch
-append_line /etc/environment "HF_HOME=$HF_HOME"
+mkdir --parents "${MANAGER_SETTINGS%/*}"
+append_line "$MANAGER_SETTINGS" '[Manager]'
+set_for_everybody HF_HOME "$HF_HOME"
 if [[ -n $CHECKPOINT_FOLDER ]]; then
   mkdir --parents "$CHECKPOINT_FOLDER"
-  append_line /etc/environment "CHECKPOINT_FOLDER=$CHECKPOINT_FOLDER"
+  set_for_everybody CHECKPOINT_FOLDER "$CHECKPOINT_FOLDER"
 fi
+# The shells of Session Manager read no file: they have the environment of its agent, whose unit is named after its
+# package (github.com/aws/amazon-ssm-agent, agent/session/shell/shell_unix.go).
+systemctl try-restart '*amazon-ssm-agent*.service' || log 'WARNING: Session Manager knows no HF_HOME before a reboot'
 start_watcher TARGETS=processes "AWS_REGION=$AWS_REGION" "IDLE_MINUTES=$IDLE_MINUTES" \
   "MAXIMUM_LIFE_HOURS=$MAXIMUM_LIFE_HOURS" "STARTED_AT=$EPOCHSECONDS"
 install --mode=755 "$PLATFORM/watcher/interruption-run" /usr/local/bin/interruption-run

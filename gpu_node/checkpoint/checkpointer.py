@@ -15,7 +15,8 @@ from typing import Any
 from .carrier import Carrier
 from .folder import CheckpointFolder, Write, newest_valid
 from .interval import SaveInterval
-from .manifest import Checkpoint, CheckpointError, CopyCancelled, looks_complete
+from .launched import Launched
+from .manifest import Checkpoint, CheckpointError, looks_complete
 from .report import say
 
 EXIT_INTERRUPTED = 75
@@ -40,7 +41,8 @@ class Checkpointer:
 
     Several processes (ranks): only rank 0, by `rank` or the variable RANK, writes, and all call the same methods.
     `agree` has to return the greatest of the numbers that the ranks pass in (an all-reduce), so that they save and
-    leave after the same step. Let rank 0 find the latest checkpoint and tell the others its path.
+    leave after the same step; when they leave it is called once more, so that none is gone before rank 0 has saved:
+    torchrun ends the others 30 seconds after the first. Let rank 0 find the latest checkpoint and tell the others its path.
 
     SIGTERM counts as the two minutes' notice of EC2, less `margin_seconds`. That save is always tried, since a
     half-written one does no harm; `seconds_left` tells `write` how much it can afford.
@@ -74,6 +76,7 @@ class Checkpointer:
         self._clock = clock
         self._asked = False
         self._leaving = False
+        self._told_by_another_rank = False
         self._deadline: float | None = None
         self._saved_step: int | None = None
         self._steps_since: int | None = None
@@ -81,8 +84,8 @@ class Checkpointer:
         self._save_seconds: deque[float] = deque(maxlen=5)
         self._decided_at: float | None = None
         self._failures = 0
-        self._copies_cancelled = threading.Event()
         self._carrier: Carrier | None = None
+        self._launched = Launched(self.rank)
         self._former_handlers: dict[int, Any] = {}
 
     def __enter__(self) -> Checkpointer:
@@ -99,17 +102,31 @@ class Checkpointer:
             self._restore_handlers()
             raise
         if self.rank == 0 and (self._scratch or self._upload):
-            self._carrier = Carrier(self._carry)
+            self._carrier = Carrier(self._folder, self._scratch, self._upload, self._clock)
+        self._launched.hears()
         self._waiting_since = self._clock()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         """Waits for the copies (once interrupted, only while time is left); leaves with 75 if interrupted."""
-        if self._carrier and not self._carrier.finish(self.seconds_left if self._leaving else None):
-            say("WARNING: no time is left to finish the copy of the last checkpoint")
+        if self._carrier:
+            self._carrier.go_on()  # an error may have ended the last save
+            if not self._carrier.finish(self.seconds_left if self._leaving else None):
+                say("WARNING: no time is left to finish the copy of the last checkpoint")
+        interrupted = kind is None and self._leaving
+        if interrupted:
+            self._launched.left(agreed=self._told_by_another_rank)
+            self._wait_for_other_ranks()
+        self._launched.is_deaf()
         self._restore_handlers()
-        if kind is None and self._leaving:
+        if interrupted:
             raise SystemExit(EXIT_INTERRUPTED)
+
+    def _wait_for_other_ranks(self) -> None:
+        try:
+            self._agree(int(Decision.LEAVE))
+        except Exception as error:  # the work is saved, and nothing else counts now
+            say(f"WARNING: the ranks do not leave together: {error}")
 
     def _restore_handlers(self) -> None:
         for number, handler in self._former_handlers.items():
@@ -172,7 +189,8 @@ class Checkpointer:
             self._decided_at = self._clock()
         if decision is Decision.LEAVE:
             self._leaving = True
-            if self._deadline is None:  # another rank was told
+            if self._deadline is None:
+                self._told_by_another_rank = True
                 self._deadline = self._clock() + self._seconds_to_leave
         return decision
 
@@ -201,40 +219,46 @@ class Checkpointer:
         try:
             checkpoint = target.save(step, write, self._carrier.steps if self._carrier else ())
         except Exception as error:
-            self._failures += 1
-            say(f"ERROR: step {step}: {error}")
-            mistaken = not self._save_seconds and not isinstance(error, CheckpointError)
-            if not self._leaving and (mistaken or self._failures >= self.FAILURES_IN_A_ROW):
+            if self._is_final(step, error):
                 raise
         else:
-            self._failures = 0
-            self._saved_step = step
-            self._save_seconds.append(self._clock() - started)
-            say(f"saved step {step} in {checkpoint.path} in {self._save_seconds[-1]:.1f} s")
+            self._note_saved(checkpoint, self._clock() - started)
             if self._carrier and (self._upload or target is self._scratch):
                 self._carrier.put(checkpoint)
         self._steps_since, self._waiting_since = step, self._clock()
 
-    def _prepare_to_leave(self, step: int) -> None:
-        self._copies_cancelled.set()  # they would take the network from the last save
-        longest, left = max(self._save_seconds, default=0.0), self.seconds_left or 0.0
-        if left < longest:
-            say(f"WARNING: saving step {step} may take {longest:.0f} s, and {left:.0f} s are left")
+    def _is_final(self, step: int, error: Exception) -> bool:
+        say(f"ERROR: step {step}: {error}")
+        if self._leaving:
+            if self._carrier:
+                self._carrier.go_on()
+            return False
+        self._failures += 1
+        mistaken = not self._save_seconds and not isinstance(error, CheckpointError)
+        return mistaken or self._failures >= self.FAILURES_IN_A_ROW
 
-    def _carry(self, checkpoint: Checkpoint) -> None:
-        """Whatever goes wrong here is told and leaves the local checkpoint alone."""
-        if self._scratch and checkpoint.path.parent == self._scratch.folder:
-            try:
-                say(
-                    f"copied step {checkpoint.step} to {self._folder.add(checkpoint, self._copies_cancelled).path}"
-                )
-            except CopyCancelled:
-                return
-            except Exception as error:
-                say(f"ERROR: step {checkpoint.step} was not copied to {self._folder.folder}: {error}")
-        if self._upload:
-            try:
-                self._upload(checkpoint.path)
-                say(f"uploaded step {checkpoint.step}")
-            except (Exception, SystemExit) as error:
-                say(f"ERROR: step {checkpoint.step} was not uploaded: {error!r}")
+    def _note_saved(self, checkpoint: Checkpoint, seconds: float) -> None:
+        if self._leaving and self._carrier:
+            self._carrier.cancel()  # what it copies is older than what is safe now
+        self._failures = 0
+        self._saved_step = checkpoint.step
+        self._save_seconds.append(seconds)
+        say(f"saved step {checkpoint.step} in {checkpoint.path} in {seconds:.1f} s")
+
+    def _prepare_to_leave(self, step: int) -> None:
+        """Gives the last save the network for itself, unless it has no chance.
+
+        A copy that runs meanwhile is of an older checkpoint, which goes with the node unless it is finished. It waits
+        for the last save, and goes on if that fails. Where the save would not be done in the time left, the copy is
+        finished first: of two halves neither could be loaded.
+        """
+        copied = self._carrier.longest_copy_seconds if self._carrier and self._scratch else 0.0
+        longest, left = copied or max(self._save_seconds, default=0.0), self.seconds_left or 0.0
+        too_long = left < longest
+        if too_long:
+            say(f"WARNING: saving step {step} may take {longest:.0f} s, and {left:.0f} s are left")
+        if self._carrier and self._scratch:
+            if too_long:
+                self._carrier.finish(left)
+            else:
+                self._carrier.pause()

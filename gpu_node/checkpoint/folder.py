@@ -7,12 +7,12 @@ import os
 import re
 import shutil
 import socket
-import threading
 import uuid
 from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 
 from .manifest import (
+    MANIFEST,
     Checkpoint,
     CheckpointError,
     check,
@@ -72,13 +72,16 @@ class CheckpointFolder:
         self._prune(checkpoint, spare)
         return checkpoint
 
-    def add(self, checkpoint: Checkpoint, cancelled: threading.Event | None = None) -> Checkpoint:
-        """Copies a checkpoint of another folder, whole and compared with its manifest, or not at all."""
+    def add(self, checkpoint: Checkpoint, between_chunks: Callable[[], None] = lambda: None) -> Checkpoint:
+        """Copies a checkpoint of another folder, whole and compared with its manifest, or not at all.
+
+        `between_chunks` may hold the copy up, or end it by an error, which passes.
+        """
 
         def copy(folder: Path) -> None:
             manifest = read_manifest(checkpoint.path)
             for name in manifest:
-                copy_file(checkpoint.path / name, folder / name, cancelled)
+                copy_file(checkpoint.path / name, folder / name, between_chunks)
             if inventory(folder) != manifest:
                 raise CheckpointError(f"{checkpoint.path} is damaged: its copy differs from its manifest")
 
@@ -113,15 +116,19 @@ class CheckpointFolder:
             sync_folder(self.folder.parent)
             # The file system's own clock on both sides: the clock of this machine may be wrong.
             now = probe.stat().st_mtime
-            for path in self.folder.iterdir():
-                if path != probe and _is_left_over(path, now):
-                    shutil.rmtree(path, ignore_errors=True)
             probe.rmdir()
+            self._sweep(now, starting=True)
         except OSError as error:
             raise CheckpointError(f"no checkpoint can be saved in {self.folder}: {error}") from error
 
     def _temporary_path(self) -> Path:
         return self.folder / f".checkpoint-{HOST}-{os.getpid()}-{uuid.uuid4().hex}"
+
+    def _sweep(self, now: float, starting: bool) -> None:
+        """Removes the temporary folders of dead processes; `now` is by the file system's clock."""
+        for path in self.folder.iterdir():
+            if _is_left_over(path, now, starting):
+                shutil.rmtree(path, ignore_errors=True)
 
     def _put_in_place(self, temporary: Path, final: Path) -> None:
         aside = final.with_name(f"{final.name}.replaced")
@@ -133,9 +140,13 @@ class CheckpointFolder:
         self._remove(aside)
 
     def _prune(self, saved: Checkpoint, spare: Collection[int]) -> None:
-        """Never touches what was just saved, which is the one that is valid for certain, nor a later step."""
+        """Never touches what was just saved, which is the one that is valid for certain, nor a later step.
+
+        What another node left half-written was too young to be removed when this process started.
+        """
         kept = 1
         try:
+            self._sweep((saved.path / MANIFEST).stat().st_mtime, starting=False)
             for checkpoint in self.candidates():
                 if checkpoint.step >= saved.step or checkpoint.step in spare:
                     continue
@@ -170,8 +181,11 @@ def newest_valid(candidates: Iterable[Checkpoint]) -> Checkpoint | None:
     return None
 
 
-def _is_left_over(path: Path, now: float) -> bool:
-    """Whether a temporary folder's process is gone: known on its own host, else taken from its age."""
+def _is_left_over(path: Path, now: float, starting: bool) -> bool:
+    """Whether a temporary folder's process is gone: known on its own host, else taken from its age.
+
+    A process that is `starting` has none of its own yet: its number is that of a dead one.
+    """
     match = TEMPORARY.fullmatch(path.name)
     if match is None:
         return False
@@ -179,7 +193,7 @@ def _is_left_over(path: Path, now: float) -> bool:
         return now - os.lstat(path).st_mtime > LEFTOVER_SECONDS
     process = int(match["process"])
     if process == os.getpid():  # a process number can come again, above all number 1 of a container
-        return True
+        return starting
     try:
         os.kill(process, 0)
     except ProcessLookupError:

@@ -7,7 +7,7 @@ import hashlib
 import json
 import os
 import stat
-import threading
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -139,12 +139,12 @@ def _open_regular(path: Path) -> BinaryIO:
     return os.fdopen(descriptor, "rb")
 
 
-def copy_file(source: Path, target: Path, cancelled: threading.Event | None) -> None:
+def copy_file(source: Path, target: Path, between_chunks: Callable[[], None]) -> None:
+    """`between_chunks` may hold the copy up, or end it by an error."""
     target.parent.mkdir(parents=True, exist_ok=True)
     with _open_regular(source) as reading, open(target, "xb") as writing:
         for chunk in iter(lambda: reading.read(CHUNK_BYTES), b""):
-            if cancelled is not None and cancelled.is_set():
-                raise CopyCancelled
+            between_chunks()
             writing.write(chunk)
 
 

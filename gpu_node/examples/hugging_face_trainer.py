@@ -2,8 +2,9 @@
 
 Copy the folder `gpu_node/checkpoint` and `pytorch_loop.py` beside this file. Give the Trainer an `output_dir` on the
 node's own disk, `save_strategy="no"` (when to save is decided here) and `save_total_limit=1`. It writes its checkpoint
-there as always, and the callback puts it whole into the shared folder. For one node with any number of GPUs: with
-several, each would hold a part of the files on a disk of its own.
+there as always, and the callback puts it whole into the shared folder. For one node with any number of GPUs: of several
+nodes each would hold a part of the files on a disk of its own. With more than one GPU, `python -m checkpoint.launch`
+belongs in front of torchrun or accelerate.
 """
 
 from __future__ import annotations
@@ -42,8 +43,12 @@ class SaveAndLeave(TrainerCallback):
         return control
 
 
-def train(trainer: Trainer, folder: str) -> None:
-    """Trains to the end and saves the model, or leaves with exit code 75 when interrupted."""
+def train(trainer: Trainer, folder: str) -> Path:
+    """Trains to the end, and saves the model in `folder`/result, which it returns; interrupted, leaves with exit code 75.
+
+    Not in `output_dir`, which goes with the node.
+    """
+    result = Path(folder) / "result"
     with Checkpointer(folder, agree=agree) as checkpoints:
         callback = SaveAndLeave(checkpoints)
         trainer.add_callback(callback)
@@ -51,4 +56,5 @@ def train(trainer: Trainer, folder: str) -> None:
         trainer.train(resume_from_checkpoint=str(latest) if latest else None)
         # Not should_stop: a notice after the last step interrupts nothing, and the run ends as done.
         if not callback.leaves:
-            trainer.save_model()
+            trainer.save_model(str(result))
+    return result

@@ -31,11 +31,13 @@ class Announcer:
 
     A job that starts later has nothing to save: told to leave, it would only use up an attempt. A target without a
     handler is left alone for the same reason, and told as soon as it has one. Nothing early follows what is late.
+    A second reason for a signal that stands tells nobody again, unless the first was forgotten.
     """
 
     def __init__(self, work: Work) -> None:
         self._work = work
         self._untold: dict[Signals, set[Any]] = {}
+        self._reasons: dict[Signals, str] = {}
         # An interruption and the end of an idle node are announced by two threads.
         self._lock = threading.Lock()
 
@@ -47,6 +49,12 @@ class Announcer:
             if not overtaken and not everybody_told:
                 self._announce(signal, reason)
 
+    def forget(self, signal: Signals, reason: str) -> None:
+        """What was announced for this reason does not come: the next reason tells everybody, as if it were the first."""
+        with self._lock:
+            if self._reasons.get(signal) == reason:
+                del self._reasons[signal], self._untold[signal]
+
     def _announce(self, signal: Signals, reason: str) -> None:
         try:
             running = set(self._work.running())
@@ -54,7 +62,7 @@ class Announcer:
             log.error("%s, and the work on this node cannot be listed: %s", reason, one_line(error))
             return
         if signal not in self._untold:
-            self._untold[signal] = running
+            self._untold[signal], self._reasons[signal] = running, reason
             log.warning("%s: %s to %d running here", reason, signal.name, len(running))
         self._untold[signal] &= running
         for target in sorted(self._untold[signal], key=str):

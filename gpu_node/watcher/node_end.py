@@ -57,21 +57,33 @@ class NodeEnd:
         self._warned_of = ""
         self._leaves_at = 0.0
         self._reason = ""
+        self._refused = False
 
     def step(self, clock: float, now: float) -> None:
-        """Warns, then tells the work to leave, then ends the node; a failed end is tried again at the next step."""
-        if not self._reason:
+        """Warns, then tells the work to leave, then ends the node.
+
+        An end that is refused is tried again at every step, unless the node is in use again. The work was told of an
+        end that did not come: an interruption has the signal for itself again.
+        """
+        if not self._reason or self._refused:
             remaining, reason = self._remaining(clock, now)
             if remaining > 0:
+                self._reason, self._refused = "", False
                 self._warn(remaining, reason)
                 return
+        if not self._reason:
             self._reason, self._leaves_at = reason, clock + LEAVING_SECONDS
             self._tell_people(
                 f"This node ends in {LEAVING_SECONDS // 60} minutes: {reason}. Save your work now."
             )
-        self._announcer.announce(LATE, f"this node ends: {self._reason}")
+        if not self._refused:
+            self._announcer.announce(LATE, self._announced)
         if clock >= self._leaves_at:
             self._end(clock)
+
+    @property
+    def _announced(self) -> str:
+        return f"this node ends: {self._reason}"
 
     def _warn(self, remaining: float, reason: str) -> None:
         if remaining > WARNING_SECONDS:
@@ -86,6 +98,8 @@ class NodeEnd:
             self._terminate()
         except (OSError, subprocess.SubprocessError) as error:
             log.error("the node could not be ended, which is tried again: %s", one_line(error))
+            self._refused = True
+            self._announcer.forget(LATE, self._announced)
             return
         self._leaves_at = clock + ENDING_SECONDS
 

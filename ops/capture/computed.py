@@ -150,6 +150,11 @@ def _file_system(made: Made) -> Values:
     return {**_identified("fs", "elasticfilesystem", "file-system")(made)}
 
 
+def _experiment_template(made: Made) -> Values:
+    template_id = f"EXT{made.hexadecimal(15)}"
+    return {"id": template_id, "arn": made.arn("fis", f"experiment-template/{template_id}")}
+
+
 def _launch_template(made: Made) -> Values:
     return {**_identified("lt", "ec2", "launch-template")(made), "latestVersion": 1, "defaultVersion": 1}
 
@@ -234,6 +239,17 @@ def _compute_environment(made: Made) -> Values:
     return {"id": arn, "arn": arn, "ecsClusterArn": made.arn("ecs", f"cluster/AWSBatch-{made.physical_name}")}
 
 
+def _key(made: Made) -> Values:
+    digits = made.hexadecimal(32)
+    key_id = "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
+    return {"id": key_id, "keyId": key_id, "arn": made.arn("kms", f"key/{key_id}")}
+
+
+def _subscription(made: Made) -> Values:
+    arn = f"{made.inputs.get('topic', '')}:{made.hexadecimal(32)}"
+    return {"id": arn, "arn": arn}
+
+
 def _job_definition(made: Made) -> Values:
     arn = made.arn("batch", f"job-definition/{made.physical_name}")
     return {"id": f"{arn}:1", "arn": f"{arn}:1", "arnPrefix": arn, "revision": 1}
@@ -241,6 +257,7 @@ def _job_definition(made: Made) -> Values:
 
 MAKERS: dict[str, Maker] = {
     "aws:appautoscaling/policy:Policy": _named("autoscaling", "scalingPolicy:{name}"),
+    "aws:appautoscaling/scheduledAction:ScheduledAction": _named("autoscaling", "scheduledAction:{name}"),
     "aws:appautoscaling/target:Target": _scalable_target,
     "aws:autoscaling/group:Group": _named("autoscaling", "autoScalingGroup:{name}"),
     "aws:batch/computeEnvironment:ComputeEnvironment": _compute_environment,
@@ -248,6 +265,7 @@ MAKERS: dict[str, Maker] = {
     "aws:batch/jobQueue:JobQueue": _by_arn("batch", "job-queue/{name}"),
     "aws:budgets/budget:Budget": _named("budgets", "budget/{name}", regional=False),
     "aws:cloudwatch/logGroup:LogGroup": _named("logs", "log-group:{name}"),
+    "aws:cloudwatch/metricAlarm:MetricAlarm": _named("cloudwatch", "alarm:{name}"),
     "aws:ec2/eip:Eip": _eip,
     "aws:ec2/flowLog:FlowLog": _identified("fl", "ec2", "vpc-flow-log"),
     "aws:ec2/internetGateway:InternetGateway": _identified("igw", "ec2", "internet-gateway"),
@@ -271,9 +289,11 @@ MAKERS: dict[str, Maker] = {
     "aws:efs/accessPoint:AccessPoint": _identified("fsap", "elasticfilesystem", "access-point"),
     "aws:efs/fileSystem:FileSystem": _file_system,
     "aws:efs/mountTarget:MountTarget": _identified("fsmt", "elasticfilesystem", "mount-target"),
+    "aws:fis/experimentTemplate:ExperimentTemplate": _experiment_template,
     "aws:iam/instanceProfile:InstanceProfile": _named("iam", "instance-profile/{name}", regional=False),
     "aws:iam/policy:Policy": _by_arn("iam", "policy/{name}", regional=False),
     "aws:iam/role:Role": _named("iam", "role/{name}", regional=False),
+    "aws:kms/key:Key": _key,
     "aws:lambda/function:Function": _function,
     "aws:lambda/functionUrl:FunctionUrl": _function_url,
     "aws:lambda/invocation:Invocation": lambda made: {"result": "{}"},
@@ -286,6 +306,7 @@ MAKERS: dict[str, Maker] = {
     "aws:s3/bucket:Bucket": _bucket,
     "aws:sfn/stateMachine:StateMachine": _by_arn("states", "stateMachine:{name}"),
     "aws:sns/topic:Topic": _by_arn("sns", "{name}"),
+    "aws:sns/topicSubscription:TopicSubscription": _subscription,
     "aws:sqs/queue:Queue": _queue,
     "awsx:ecr:Image": _image,
 }

@@ -15,11 +15,16 @@ from ops.stack_outputs import StackOutputsError
 from ops.train.costs import Prices
 from ops.train.follow import FOLLOW_SECONDS, Watcher, follow_logs, show_logs
 from ops.train.options import parser
-from ops.train.request import RequestError, RunRequest
+from ops.train.request import RequestError, RunRequest, hides_exit_code
 from ops.train.runs import read_runs
 from ops.train.stack import Clients, TrainingStack, connect
 from ops.train.start import start
 from ops.train.stop import stop
+
+HIDDEN_EXIT_CODE = (
+    "WARNING: this command's launcher hides that a run was interrupted, and the run would end as failed. Fix: copy "
+    "gpu_node/checkpoint into the image and put `python -m checkpoint.launch` in front, unless a script of yours does."
+)
 
 
 def main(arguments: Sequence[str], sleep: Callable[[float], None] = time.sleep) -> int:
@@ -60,6 +65,8 @@ def _problem(options: argparse.Namespace) -> str:
 def _run(
     clients: Clients, stack: TrainingStack, options: argparse.Namespace, sleep: Callable[[float], None]
 ) -> int:
+    if options.nodes == 1 and hides_exit_code(options.command):
+        print(HIDDEN_EXIT_CODE, file=sys.stderr)
     name = run_name(options.name, datetime.now(UTC))
     request = RunRequest(
         name=name,
@@ -105,7 +112,7 @@ def _logs(
 def _stop(
     clients: Clients, stack: TrainingStack, options: argparse.Namespace, sleep: Callable[[float], None]
 ) -> int:
-    jobs = stop(clients, stack, options.run)
+    jobs = stop(clients, stack, options.run, sleep)
     if options.json:
         print(json.dumps({"run": options.run, "ended_jobs": jobs}))
     else:

@@ -57,9 +57,10 @@ class Watcher:
         saves = {attempt: logs.saves(self._clients, attempt) for attempt in run.attempts}
         sums = costs(run, saves, self._prices, now)
         if self._as_json:
-            print(json.dumps(view.document(run, saves, sums), indent=2))
+            document = view.document(run, saves, sums, now, self._stack.stale_minutes)
+            print(json.dumps(document, indent=2))
         else:
-            print(view.text(run, saves, sums, now))
+            print(view.text(run, saves, sums, now, self._stack.stale_minutes))
         return 1 if run.is_over and run.status != "SUCCEEDED" else 0
 
 
@@ -86,7 +87,7 @@ def show_logs(
 
 def follow_logs(clients: Clients, stack: TrainingStack, name: str, pause: Callable[[], None]) -> int:
     """From the newest attempt on, whatever each writes until the run is over; 1 where the run failed."""
-    shown, token = -1, None
+    shown, token, over = -1, None, False
     while True:
         run = read_run(clients, stack, name)
         for number, attempt in enumerate(run.attempts):
@@ -98,6 +99,8 @@ def follow_logs(clients: Clients, stack: TrainingStack, name: str, pause: Callab
             written, token = logs.lines(clients, attempt, token)
             for line in written:
                 print(line, flush=True)
-        if run.is_over:
+        if over:
             return 0 if run.status == "SUCCEEDED" else 1
+        # The last lines come a little after the end: the container's log is sent in batches.
+        over = run.is_over
         pause()

@@ -20,7 +20,7 @@ def parser() -> argparse.ArgumentParser:
     status = verbs.add_parser("status", help="how a run is: attempts, hours lost, price of a useful hour")
     follow = "until the run is over"
     _add_common(status, with_run=True, follow=follow)
-    _add_prices(status)
+    add_prices(status)
     logs = verbs.add_parser("logs", help="what the newest attempt of a run has written")
     _add_common(logs, with_run=True, follow=follow)
     logs.add_argument(
@@ -54,7 +54,7 @@ def _add_run(run: argparse.ArgumentParser) -> None:
     run.add_argument(
         "--on-demand", action="store_true", help="not on spot, for work that cannot go on where it stopped"
     )
-    _add_prices(run)
+    add_prices(run)
 
 
 def _add_common(verb: argparse.ArgumentParser, *, with_run: bool = False, follow: str = "") -> None:
@@ -67,7 +67,8 @@ def _add_common(verb: argparse.ArgumentParser, *, with_run: bool = False, follow
         verb.add_argument("--follow", action="store_true", help=f"go on {follow}")
 
 
-def _add_prices(verb: argparse.ArgumentParser) -> None:
+def add_prices(verb: argparse.ArgumentParser) -> None:
+    """The options `--spot-price` and `--on-demand-price`."""
     for kind in ("spot", "on-demand"):
         verb.add_argument(
             f"--{kind}-price", type=_price, metavar="USD", help=f"of an hour of one node on {kind}"

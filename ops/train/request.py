@@ -9,18 +9,26 @@ from typing import Any
 
 from components.container_image import repository_arn_of
 from components.shared_files import MOUNT_ROOT
+from components.training_job import SCRATCH
 
 CHECKPOINT_VARIABLE = "CHECKPOINT_FOLDER"
+SCRATCH_VARIABLE = "SCRATCH_FOLDER"
 # What DescribeJobDefinitions tells and RegisterJobDefinition takes.
 KEPT = ("type", "parameters", "schedulingPriority", "retryStrategy", "propagateTags", "timeout", "tags",
         "platformCapabilities", "containerProperties", "nodeProperties")  # fmt: skip
 # Batch tells a node its own number, and all but the main one where that is.
 # https://docs.aws.amazon.com/batch/latest/userguide/multi-node-parallel-jobs.html
+# The launcher of gpu_node/checkpoint keeps the signals and the exit code, where the image has it.
 TORCHRUN = (
-    'exec torchrun --nnodes="$AWS_BATCH_JOB_NUM_NODES" --node_rank="$AWS_BATCH_JOB_NODE_INDEX" '
+    'set -- torchrun --nnodes="$AWS_BATCH_JOB_NUM_NODES" --node_rank="$AWS_BATCH_JOB_NODE_INDEX" '
     '--master_addr="${AWS_BATCH_JOB_MAIN_NODE_PRIVATE_IPV4_ADDRESS:-$(hostname -i | cut -d" " -f1)}" '
-    '--master_port=29500 --nproc_per_node="$0" "$@"'
+    '--master_port=29500 --nproc_per_node="$0" "$@"\n'
+    'if python3 -c "import checkpoint.launch" 2>/dev/null; then exec python3 -m checkpoint.launch "$@"; fi\n'
+    'echo "WARNING: the image has no checkpoint.launch, so torchrun hides that a run was interrupted" >&2\n'
+    'exec "$@"'
 )
+# Programs that make 1 of any exit code of what they start, and end it 30 seconds after a signal.
+LAUNCHERS = ("torchrun", "accelerate", "deepspeed", "torch.distributed.run", "torch.distributed.launch")
 
 
 class RequestError(Exception):
@@ -84,7 +92,9 @@ def _container(own: Mapping[str, Any], request: RunRequest) -> dict[str, Any]:
     variables = {item["name"]: item["value"] for item in own.get("environment", [])}
     variables.update(request.environment)
     if request.checkpoint:
-        variables[CHECKPOINT_VARIABLE] = f"{MOUNT_ROOT}/checkpoints/{request.checkpoint}"
+        variables[CHECKPOINT_VARIABLE] = checkpoint_folder(request.checkpoint)
+        if request.nodes == 1:  # what lies on one node's disk cannot be loaded on another
+            variables.setdefault(SCRATCH_VARIABLE, f"{SCRATCH}/{request.checkpoint}")
     container["environment"] = [{"name": name, "value": value} for name, value in variables.items()]
     return container
 
@@ -102,6 +112,17 @@ def _check_image(image: str, own: str) -> None:
             f"The nodes may not pull {image}: the stack's own image is {own}. Fix: push to the same repository, or set "
             "ai-platform:trainingImage to an image of the other one and run `pulumi up`."
         )
+
+
+def checkpoint_folder(checkpoint: str) -> str:
+    """Where a run finds and leaves the checkpoints of this name."""
+    return f"{MOUNT_ROOT}/checkpoints/{checkpoint}"
+
+
+def hides_exit_code(command: str) -> bool:
+    """Whether a command starts its processes through a program that does not tell how they ended."""
+    words = [word.rpartition("/")[2] for word in shlex.split(command)]
+    return any(word in LAUNCHERS for word in words) and "checkpoint.launch" not in words
 
 
 def is_name(text: str, longest: int) -> bool:

@@ -12,6 +12,7 @@ from ops.train.stack import Clients, TrainingStack
 
 MAIN_NODE = "#0"
 MILLISECONDS = 1000
+ENDED = ("SUCCEEDED", "FAILED")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,14 +118,16 @@ def read_runs(clients: Clients, stack: TrainingStack, most: int) -> list[Run]:
 
 
 def read_jobs(clients: Clients, stack: TrainingStack, name: str) -> list[Job]:
-    """The jobs of a run, oldest first: those of its name in any of the stack's queues."""
+    """The jobs of a run, oldest first: those of its name and a number, in any of the stack's queues."""
     ids = []
     with told(f"reading the jobs of {name}"):
         for queue in stack.queues:
             pages = clients.batch.get_paginator("list_jobs").paginate(
-                jobQueue=queue, filters=[{"name": "JOB_NAME", "values": [name]}]
+                jobQueue=queue, filters=[{"name": "JOB_NAME", "values": [f"{name}-*"]}]
             )
-            ids += [job["jobId"] for page in pages for job in page["jobSummaryList"]]
+            found = [job for page in pages for job in page["jobSummaryList"]]
+            # The filter also finds the jobs of runs whose names begin alike.
+            ids += [job["jobId"] for job in found if re.fullmatch(rf"{re.escape(name)}-\d+", job["jobName"])]
         details = clients.batch.describe_jobs(jobs=ids)["jobs"] if ids else []
         mains = [f"{job['jobId']}{MAIN_NODE}" for job in details if "nodeProperties" in job]
         main_nodes = clients.batch.describe_jobs(jobs=mains)["jobs"] if mains else []

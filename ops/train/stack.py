@@ -12,7 +12,10 @@ OUTPUT = "training"
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingStack:
-    """ARNs, as the stack exports them; those for jobs over several nodes are "" where it has none."""
+    """ARNs, as the stack exports them; those for jobs over several nodes are "" where it has none.
+
+    `stale_minutes` without a checkpoint raise the stack's alarm; 0 where it has none.
+    """
 
     state_machine_arn: str
     spot_queue_arn: str
@@ -20,6 +23,7 @@ class TrainingStack:
     job_definition_arn: str
     multi_node_queue_arn: str = ""
     multi_node_job_definition_arn: str = ""
+    stale_minutes: int = 0
 
     @property
     def queues(self) -> dict[str, str]:
@@ -66,6 +70,7 @@ def training_stack(outputs: StackOutputs) -> TrainingStack:
     values = outputs.values.get(OUTPUT)
     known = [item.name for item in fields(TrainingStack)]
     found = {name: values[name] for name in known if values.get(name)} if isinstance(values, dict) else {}
+    found["stale_minutes"] = _minutes(found.get("stale_minutes"))
     try:
         return TrainingStack(**found)
     except TypeError:
@@ -73,3 +78,9 @@ def training_stack(outputs: StackOutputs) -> TrainingStack:
             f"Stack {outputs.stack} has no training jobs. Fix: set ai-platform:training to true with an image and "
             "instance types, and run `pulumi up`."
         ) from None
+
+
+def _minutes(value: Any) -> int:
+    """A number or its text; a stack that was deployed before there was such an alarm has none."""
+    text = str(value)
+    return int(text) if text.isascii() and text.isdigit() else 0

@@ -4,12 +4,13 @@ import json
 from typing import Any
 
 from ops.aws_calls import told
+from ops.train.live import check_checkpoint_is_free
 from ops.train.request import RequestError, RunRequest, job_definition
 from ops.train.stack import Clients, TrainingStack
 
 PERMISSIONS = (
-    "batch:DescribeJobDefinitions, batch:RegisterJobDefinition, batch:TagResource, iam:PassRole for the job's role, and "
-    "states:StartExecution"
+    "batch:DescribeJobDefinitions, batch:ListJobs, batch:RegisterJobDefinition, batch:TagResource, iam:PassRole for the "
+    "job's role, states:ListExecutions, states:DescribeExecution and states:StartExecution"
 )
 
 
@@ -20,6 +21,8 @@ def start(clients: Clients, stack: TrainingStack, request: RunRequest, *, on_dem
     """
     own = _own_definition(clients, stack, request)
     parameters = job_definition(own, request)
+    if request.checkpoint not in ("", request.name):  # a folder of the run's own name is new
+        check_checkpoint_is_free(clients, stack, request.checkpoint)
     with told("registering the job definition"):
         revision = clients.batch.register_job_definition(**parameters)["jobDefinitionArn"]
     with told("starting the run"):

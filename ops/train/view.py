@@ -66,14 +66,37 @@ def costs_lines(costs: Costs) -> Iterator[str]:
         yield "Give --spot-price and --on-demand-price (USD per node and hour) to know the cost."
 
 
-def text(run: Run, saves: Saves, costs: Costs, now: float) -> str:
+def unsaved_seconds(run: Run, saves: Saves, now: float) -> float | None:
+    """How long the attempt that runs now has saved nothing; None where none runs."""
+    attempt = run.attempts[-1] if run.attempts else None
+    if run.is_over or attempt is None or attempt.stopped is not None:
+        return None
+    return max(0.0, now - max([attempt.started, *(at for at, _ in saves.get(attempt, ()))]))
+
+
+def staleness_lines(run: Run, saves: Saves, now: float, stale_minutes: int) -> Iterator[str]:
+    """Nothing where nothing runs; no verdict where the stack has no limit."""
+    unsaved = unsaved_seconds(run, saves, now)
+    if unsaved is None:
+        return
+    line = f"Last checkpoint: {duration(unsaved)} ago" if saves.get(run.attempts[-1]) else f"No checkpoint in the {duration(unsaved)} of this attempt"  # fmt: skip
+    if stale_minutes and unsaved > stale_minutes * 60:
+        line += f", STALE: the stack's limit is {stale_minutes} min (trainingStaleMinutes)"
+    yield f"{line}."
+
+
+def text(run: Run, saves: Saves, costs: Costs, now: float, stale_minutes: int = 0) -> str:
     """All of it."""
-    lines = [headline(run, now), *table(run, saves, now), *costs_lines(costs)]
+    stale = staleness_lines(run, saves, now, stale_minutes)
+    lines = [headline(run, now), *table(run, saves, now), *stale, *costs_lines(costs)]
     return "\n".join(lines)
 
 
-def document(run: Run, saves: Saves, costs: Costs) -> dict[str, Any]:
-    """All of it, for machines; times are seconds since 1970."""
+def document(run: Run, saves: Saves, costs: Costs, now: float, stale_minutes: int = 0) -> dict[str, Any]:
+    """All of it, for machines; times are seconds since 1970. `stale` is None where nothing runs or there is no limit."""
+    unsaved = unsaved_seconds(run, saves, now)
+    stale = None if unsaved is None or not stale_minutes else unsaved > stale_minutes * 60
+    checkpoint = {"unsaved_seconds": unsaved, "stale_minutes": stale_minutes, "stale": stale}
     attempts = [
         {
             **asdict(attempt),
@@ -83,7 +106,13 @@ def document(run: Run, saves: Saves, costs: Costs) -> dict[str, Any]:
         for attempt in run.attempts
     ]
     jobs = [{key: value for key, value in asdict(job).items() if key != "attempts"} for job in run.jobs]
-    return {**asdict(run), "jobs": jobs, "attempts": attempts, "costs": asdict(costs)}
+    return {
+        **asdict(run),
+        "jobs": jobs,
+        "attempts": attempts,
+        "checkpoint": checkpoint,
+        "costs": asdict(costs),
+    }
 
 
 def _hours(hours: float) -> str:

@@ -34,6 +34,31 @@ INFERENCE_FLEET_OFF = """
     delete below gpu-inference
     update ecs.ClusterCapacityProviders cluster-capacity
 """
+MODEL_SERVER = {
+    "inference": True,
+    "inferenceFleet": "inference",
+    "inferenceModel": "Qwen/Qwen2.5-7B-Instruct",
+}
+MODEL_SERVER_ON = """
+    create InferenceService inference
+    create LoadBalancer inference-balancer
+    create ec2.SecurityGroup inference-balancer-group
+    create vpc.SecurityGroupIngressRule inference-balancer-port-80 inference-balancer-into-tasks
+    create vpc.SecurityGroupEgressRule inference-balancer-to-tasks
+    create lb.LoadBalancer inference-balancer
+    create lb.TargetGroup inference-balancer-tasks
+    create lb.Listener inference-balancer-http
+    create InferenceTask inference-task
+    create cloudwatch.LogGroup inference-task-logs
+    create iam.Role inference-task-role inference-task-execution
+    create iam.RolePolicy inference-task-execution-policy shared-files-mount-inference-task-role
+    create vpc.SecurityGroupIngressRule shared-files-mount-inference-task-role
+    create ecs.TaskDefinition inference-task-definition
+    create ecs.Service inference-service
+    create ServiceScaling inference-scaling
+    create appautoscaling.Target inference-scaling-target
+    create appautoscaling.Policy inference-scaling-requests inference-scaling-waiting
+"""
 # A collection that is made anew has another endpoint and another ARN, and no index.
 NEW_COLLECTION = f"""
     replace opensearch.ServerlessCollectionGroup vector-store-group
@@ -58,6 +83,7 @@ CHANGES: tuple[Change, ...] = (
         values={"logRetentionDays": 30},
         expected="""
             update cloudwatch.LogGroup ingestion-index-logs orchestrator-answer-logs rag-task-logs vector-store-index-logs
+            update cloudwatch.LogGroup gpu-notebook-node-logs
         """,
     ),
     Change(
@@ -66,7 +92,8 @@ CHANGES: tuple[Change, ...] = (
         values={"logRetentionDays": 3653},
         expected="""
             update cloudwatch.LogGroup ingestion-index-logs orchestrator-answer-logs rag-task-logs vector-store-index-logs
-            update cloudwatch.LogGroup training-jobs training-machine-logs network-flow-logs
+            update cloudwatch.LogGroup training-jobs training-machine-logs training-progress-check-logs network-flow-logs
+            update cloudwatch.LogGroup gpu-research-node-logs gpu-inference-node-logs training-capacity-node-logs
         """,
     ),
     Change(
@@ -351,6 +378,17 @@ CHANGES: tuple[Change, ...] = (
         """,
     ),
     Change(
+        what="nodes send no logs and no metrics",
+        stack="dev",
+        values={"nodeMetrics": False},
+        expected="""
+            delete cloudwatch.LogGroup gpu-notebook-node-logs
+            delete iam.RolePolicy gpu-notebook-send-metrics-gpu-notebook-node
+            update ec2.LaunchTemplate gpu-notebook-template
+            update autoscaling.Group gpu-notebook-group
+        """,
+    ),
+    Change(
         what="no fleet of the cluster",
         stack="staging",
         values={"gpuFleets": None},
@@ -389,21 +427,51 @@ CHANGES: tuple[Change, ...] = (
             create ec2.LaunchTemplate gpu-chat-template
             create autoscaling.Group gpu-chat-group
             create ecs.CapacityProvider gpu-chat-provider
-            create iam.RolePolicy gpu-chat-join-cluster-gpu-chat-node
+            create iam.RolePolicy gpu-chat-join-cluster-gpu-chat-node gpu-chat-send-metrics-gpu-chat-node
+            create cloudwatch.LogGroup gpu-chat-node-logs
             update ecs.ClusterCapacityProviders cluster-capacity
         """,
+    ),
+    # Inference: alone, since it needs the fleet that another row takes away.
+    Change(what="a model server", stack="staging", values=MODEL_SERVER, expected=MODEL_SERVER_ON, alone=True),
+    Change(
+        what="the API answers with a model of the lake, in office hours",
+        stack="staging",
+        values={
+            **MODEL_SERVER,
+            "inferenceModel": "models/fine-tuned/my-7b",
+            "inferenceStartSchedule": "cron(0 8 ? * MON-FRI *)",
+            "inferenceStopSchedule": "cron(0 18 ? * MON-FRI *)",
+            "answerProvider": "inference",
+        },
+        expected=f"""
+            {MODEL_SERVER_ON}
+            {NEW_TASK}
+            create iam.RolePolicy data-lake-read-inference-task-role
+            create appautoscaling.ScheduledAction inference-scaling-open inference-scaling-close
+            create vpc.SecurityGroupEgressRule rag-tasks-out-to-inference
+        """,
+        alone=True,
     ),
     # Training
     Change(
         what="no training",
         stack="staging",
-        values={"training": False},
+        values={"training": False, "interruptionDrill": False},
         expected="""
             delete below training
+            delete below alarms
+            delete below interruption-drill
             delete iam.RolePolicy data-lake-read-training-job data-lake-write-training-job
             delete iam.RolePolicy shared-files-mount-training-job
             delete vpc.SecurityGroupIngressRule shared-files-mount-training-job
         """,
+    ),
+    Change(
+        what="no interruption drill",
+        stack="staging",
+        values={"interruptionDrill": False},
+        expected="delete below interruption-drill",
     ),
     Change(
         what="more training at once",
@@ -448,7 +516,37 @@ CHANGES: tuple[Change, ...] = (
         what="more submissions to spot, and a longer run",
         stack="prod",
         values={"trainingSpotSubmissions": 3, "trainingSubmissions": 8, "trainingRunHours": 336},
-        expected="update sfn.StateMachine training-machine-runs",
+        expected="""
+            update sfn.StateMachine training-machine-runs
+            update cloudwatch.MetricAlarm training-alarms-no-checkpoint training-alarms-no-output
+        """,
+    ),
+    Change(
+        what="a later alarm of training without progress",
+        stack="staging",
+        values={"trainingStaleMinutes": 180},
+        expected="""
+            update cloudwatch.MetricAlarm training-alarms-no-checkpoint training-alarms-no-output
+            update lambda.Function training-progress-check-function
+            update sfn.StateMachine training-machine-runs
+        """,
+    ),
+    Change(
+        what="no alarm of training without progress",
+        stack="prod",
+        values={"trainingStaleMinutes": 0},
+        expected="""
+            delete below training-progress
+            delete cloudwatch.MetricAlarm training-alarms-no-checkpoint training-alarms-no-output
+            update iam.RolePolicy training-machine-run-jobs-training-machine-role
+            update sfn.StateMachine training-machine-runs
+        """,
+    ),
+    Change(
+        what="a person hears of alarms",
+        stack="prod",
+        values={"alarmEmail": "team@example.com"},
+        expected="create sns.TopicSubscription alarms-email",
     ),
     Change(
         what="no training over several nodes",
@@ -463,6 +561,7 @@ CHANGES: tuple[Change, ...] = (
             delete batch.JobQueue training-capacity-multi-node
             delete batch.JobDefinition training-multi-node-job
             update iam.RolePolicy training-capacity-serve-jobs-training-capacity-node
+            update iam.RolePolicy training-machine-run-jobs-training-machine-role
         """,
     ),
     # Cluster

@@ -48,16 +48,20 @@ CLOUDFORMATION_SERVICES = {
     "batch": "Batch",
     "budgets": "Budgets",
     "cloudwatch": "Logs",
+    "cloudwatch/metricAlarm": "CloudWatch",
     "ec2": "EC2",
     "ecr": "ECR",
     "ecs": "ECS",
     "efs": "EFS",
+    "fis": "FIS",
     "iam": "IAM",
+    "kms": "KMS",
     "lambda": "Lambda",
     "lb": "ElasticLoadBalancingV2",
     "opensearch": "OpenSearchServerless",
     "s3": "S3",
     "sfn": "StepFunctions",
+    "sns": "SNS",
     "sqs": "SQS",
     "vpc": "EC2",
 }
@@ -67,16 +71,19 @@ CLOUDFORMATION_NAMES = {
     "FunctionEventInvokeConfig": "EventInvokeConfig",
     "FunctionUrl": "Url",
     "Group": "AutoScalingGroup",
+    "MetricAlarm": "Alarm",
     "Policy": "ScalingPolicy",
     "RouteTableAssociation": "SubnetRouteTableAssociation",
     "SecurityGroupEgressRule": "SecurityGroupEgress",
     "SecurityGroupIngressRule": "SecurityGroupIngress",
     "Target": "ScalableTarget",
+    "TopicSubscription": "Subscription",
     "Vpc": "VPC",
     "VpcEndpoint": "VPCEndpoint",
 }
 # CloudFormation sets these on another resource, or has nothing like them.
 WITHOUT_COUNTERPART = {
+    "aws:appautoscaling/scheduledAction:ScheduledAction",
     "aws:ec2/defaultSecurityGroup:DefaultSecurityGroup",
     "aws:ecr/lifecyclePolicy:LifecyclePolicy",
     "aws:efs/backupPolicy:BackupPolicy",
@@ -196,7 +203,8 @@ def _create_only(type_token: str) -> frozenset[str]:
 def _cloudformation_type(type_token: str) -> str:
     _, path, name = type_token.split(":")
     plain = name.removeprefix("Serverless")
-    return f"AWS::{CLOUDFORMATION_SERVICES[path.split('/')[0]]}::{CLOUDFORMATION_NAMES.get(name, plain)}"
+    service = CLOUDFORMATION_SERVICES.get(path) or CLOUDFORMATION_SERVICES[path.split("/")[0]]
+    return f"AWS::{service}::{CLOUDFORMATION_NAMES.get(name, plain)}"
 
 
 def _differing(type_token: str) -> Iterator[tuple[str, str]]:

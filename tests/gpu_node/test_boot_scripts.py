@@ -1,19 +1,23 @@
 """The boot scripts run under bash with nothing on the PATH but fakes that record their calls."""
 
+import json
 import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 import pytest
 
 from components.user_data import render_user_data
 
-VALUES = {
+AGENT_VALUES = {"FLEET": "ai-platform-dev-research", "NODE_LOG_GROUP": "gpu-research-node-logs-1a2b3c4"}
+VALUES: dict[str, dict[str, str]] = {
     "dlami": {
+        **AGENT_VALUES,
         "AWS_REGION": "eu-central-1",
         "FILE_SYSTEM_ID": "fs-0a1b2c3d4e5f60718",
         "DATASETS_ACCESS_POINT_ID": "fsap-0d",
@@ -25,8 +29,8 @@ VALUES = {
         "IDLE_MINUTES": "60",
         "MAXIMUM_LIFE_HOURS": "24",
     },
-    "ecs": {"ECS_CLUSTER": "ai-cluster", "ECS_ENABLE_GPU_SUPPORT": "true"},
-    "batch": {},
+    "ecs": {"ECS_CLUSTER": "ai-cluster", "ECS_ENABLE_GPU_SUPPORT": "true", **AGENT_VALUES},
+    "batch": AGENT_VALUES,
 }
 TRAIN = 'train --cache "$HF_HOME"'
 FSTAB = "written /etc/fstab LABEL=scratch /scratch xfs noatime,nofail 0 0"
@@ -56,7 +60,8 @@ FAKES = {
     'for disk in $INSTANCE_STORE; do echo "$disk Amazon EC2 NVMe Instance Storage"; done',
     "chattr": 'exit "$CHATTR_STATUS"',
     "mkfs.xfs": 'exit "$MKFS_STATUS"',
-    "systemctl": 'exit "$SYSTEMCTL_STATUS"',
+    "systemctl": 'case "$*" in *node-agent* | set-* | try-*) exit "$OPTIONAL_STATUS" ;; esac\n'
+    'exit "$SYSTEMCTL_STATUS"',
     **dict.fromkeys(("aws", "chmod", "install", "mkdir", "mountpoint", "shutdown", "sleep", "train"), ""),
 }
 BEHAVIOUR = {
@@ -66,6 +71,7 @@ BEHAVIOUR = {
     "CHATTR_STATUS": "0",
     "MKFS_STATUS": "0",
     "SYSTEMCTL_STATUS": "0",
+    "OPTIONAL_STATUS": "0",
     "PYTHON_WORKS": "1",
 }
 
@@ -103,13 +109,18 @@ def _install_programs(folder: Path) -> None:
 
 @pytest.fixture
 def boot(tmp_path: Path) -> Callable[..., Boot]:
-    """Runs a boot script once; keywords are the BEHAVIOUR of the fakes."""
+    """Runs a boot script once, with `changes` to its values; keywords are the BEHAVIOUR of the fakes."""
 
-    def run(script_name: str, extra_script: str = TRAIN, **behaviour: str) -> Boot:
+    def run(
+        script_name: str,
+        extra_script: str = TRAIN,
+        changes: Mapping[str, str] = MappingProxyType({}),
+        **behaviour: str,
+    ) -> Boot:
         _install_programs(tmp_path / "bin")
         script, calls = tmp_path / "user-data", tmp_path / "calls"
         # The scripts name the folder once, and everything below it is real.
-        user_data = render_user_data(script_name, VALUES[script_name], extra_script)
+        user_data = render_user_data(script_name, VALUES[script_name] | dict(changes), extra_script)
         platform = tmp_path / "ai-platform"
         script.write_text(user_data.replace("PLATFORM=/opt/ai-platform", f"PLATFORM={platform}"))
         calls.touch()
@@ -180,8 +191,42 @@ def test_each_access_point_is_mounted_with_tls_and_iam_at_its_own_path(boot: Cal
         assert fstab in node.calls, "the mount would be gone after a reboot"
 
 
-def test_every_shell_finds_the_shared_hugging_face_cache(boot: Callable[..., Boot]) -> None:
-    assert "written /etc/environment HF_HOME=/mnt/shared-data/cache" in boot("dlami").calls
+MANAGER_SETTINGS = "/etc/systemd/system.conf.d/ai-platform.conf"
+
+
+def test_every_shell_and_service_finds_the_shared_hugging_face_cache(boot: Callable[..., Boot]) -> None:
+    node = boot("dlami")
+    cache = "HF_HOME=/mnt/shared-data/cache"
+
+    assert f"written /etc/environment {cache}" in node.calls, "a login shell would download models again"
+    assert node.called(f"written {MANAGER_SETTINGS}")[:2] == [
+        f"written {MANAGER_SETTINGS} [Manager]",
+        f'written {MANAGER_SETTINGS} DefaultEnvironment="{cache}"',
+    ], "a service would download models again after a reboot"
+    restart = node.calls.index("systemctl try-restart *amazon-ssm-agent*.service")
+    assert node.calls.index(f"systemctl set-environment {cache}") < restart, (
+        "a shell of Session Manager has the environment that its agent had when it started"
+    )
+
+
+def test_a_node_whose_services_cannot_be_told_of_the_cache_is_used_all_the_same(
+    boot: Callable[..., Boot],
+) -> None:
+    node = boot("dlami", OPTIONAL_STATUS="1")
+
+    assert (node.status, node.errors, node.calls[-1]) == (0, [], COMPLETE + "CONTINUE"), (
+        "a comfort would cost the node"
+    )
+    assert [line for line in node.log if "WARNING" in line and "HF_HOME" in line], "nobody would learn of it"
+
+
+def test_a_percent_sign_reaches_services_as_it_is(boot: Callable[..., Boot]) -> None:
+    folder = "/mnt/shared-data/checkpoints/50%h"
+    calls = boot("dlami", changes={"CHECKPOINT_FOLDER": folder}).calls
+
+    assert f'written {MANAGER_SETTINGS} DefaultEnvironment="CHECKPOINT_FOLDER={folder[:-1]}%h"' in calls, (
+        "systemd would put a name of its own in place of %h"
+    )
 
 
 def test_every_shell_finds_the_checkpoint_folder_once_it_is_mounted(boot: Callable[..., Boot]) -> None:
@@ -189,6 +234,7 @@ def test_every_shell_finds_the_checkpoint_folder_once_it_is_mounted(boot: Callab
 
     folder = "/mnt/shared-data/checkpoints/run-1"
     assert f"written /etc/environment CHECKPOINT_FOLDER={folder}" in calls, "training would save nowhere"
+    assert f"systemctl set-environment CHECKPOINT_FOLDER={folder}" in calls, "a service would save nowhere"
     mount = next(place for place, call in enumerate(calls) if call.startswith("mount") and "fsap-0c" in call)
     assert calls.index(f"mkdir --parents {folder}") > mount, (
         "checkpoints would lie below the mount, on the root disk"
@@ -364,3 +410,55 @@ def test_an_interactive_node_knows_when_to_end_and_its_own_age(boot: Callable[..
 @pytest.mark.parametrize("script_name", ["batch", "ecs"])
 def test_a_container_host_tells_the_containers(boot: Callable[..., Boot], script_name: str) -> None:
     assert (boot(script_name).platform / "watcher" / "settings").read_text() == "TARGETS=containers\0"
+
+
+START_AGENT = "systemctl enable --now --no-block /opt/ai-platform/agent/node-agent.service"
+
+
+@pytest.mark.parametrize("script_name", ["batch", "dlami", "ecs"])
+def test_no_boot_waits_for_the_agent_or_fails_with_it(boot: Callable[..., Boot], script_name: str) -> None:
+    node = boot(script_name, OPTIONAL_STATUS="1")
+
+    assert node.called(START_AGENT) == [START_AGENT], "the boot would wait until a package is installed"
+    assert (node.status, node.errors) == (0, []), "a node would be lost because its log cannot be sent"
+    warnings = [line for line in node.log if "the CloudWatch agent cannot be set up" in line]
+    assert len(warnings) == 1, "nobody would learn why there is no log"
+
+
+def test_the_log_of_a_boot_that_fails_is_sent(boot: Callable[..., Boot]) -> None:
+    calls = boot("dlami", MOUNT_FAILURES="999").calls
+
+    mount = next(place for place, call in enumerate(calls) if call.startswith("mount -t efs"))
+    assert calls.index(START_AGENT) < mount, "why a launch was abandoned would be lost with its node"
+
+
+@pytest.mark.parametrize("script_name", ["batch", "ecs"])
+def test_a_container_host_is_ready_before_anything_is_installed(
+    boot: Callable[..., Boot], script_name: str
+) -> None:
+    assert boot(script_name).calls[-1] == START_AGENT, "the first task would wait for the package manager"
+
+
+HOSTILE = "$(touch /tmp/x) \"'`\\ %s\n-é $FLEET"
+
+
+@pytest.mark.parametrize("script_name", ["batch", "dlami", "ecs"])
+@pytest.mark.parametrize("text", ["training", HOSTILE, "$NODE_LOG_GROUP", "--help"])
+def test_the_agent_is_told_its_log_group_and_fleet_whatever_they_hold(
+    boot: Callable[..., Boot], script_name: str, text: str
+) -> None:
+    node = boot(script_name, changes={"FLEET": text, "NODE_LOG_GROUP": f"{text}-logs"})
+
+    config = json.loads((node.platform / "agent" / "config.json").read_text())
+    files = config["logs"]["logs_collected"]["files"]["collect_list"]
+    assert {file["log_group_name"] for file in files} == {f"{text}-logs"}, "the log would be sent nowhere"
+    for name, section in config["metrics"]["metrics_collected"].items():
+        assert section["append_dimensions"] == {"Fleet": text}, f"{name} of two fleets would be mixed"
+
+
+@pytest.mark.parametrize("script_name", ["batch", "dlami", "ecs"])
+def test_a_node_that_sends_nothing_sets_up_no_agent(boot: Callable[..., Boot], script_name: str) -> None:
+    node = boot(script_name, changes={"FLEET": "", "NODE_LOG_GROUP": ""})
+
+    assert node.status == 0 and not node.called(START_AGENT), "it would be refused at every attempt"
+    assert not (node.platform / "agent" / "config.json").exists()

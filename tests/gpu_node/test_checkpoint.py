@@ -3,7 +3,6 @@
 import errno
 import json
 import os
-import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -343,6 +342,23 @@ def test_leftovers_of_the_dead_go_and_those_of_the_living_stay(tmp_path: Path) -
     assert visible(tmp_path) == kept, "a save of another node is destroyed, or leftovers fill the disk"
 
 
+def test_what_another_node_left_half_written_goes_once_it_is_old_even_while_a_process_runs(
+    tmp_path: Path,
+) -> None:
+    checkpoints = CheckpointFolder(tmp_path)
+    checkpoints.prepare()
+    others, own = (tmp_path / f".checkpoint-{host}-{os.getpid()}-{'5' * 32}" for host in ("lost-node", HOST))
+    for folder in (others, own):
+        folder.mkdir()
+    checkpoints.save(1, writes())
+    assert visible(tmp_path) == sorted([others.name, own.name, "step-1"]), "another node may still write"
+    os.utime(others, (0, 0))
+    checkpoints.save(2, writes())
+    assert visible(tmp_path) == [own.name, "step-1", "step-2"], (
+        "what a killed save left is paid for ever, or a copy of this process is destroyed"
+    )
+
+
 def test_a_copy_of_a_damaged_checkpoint_is_refused(tmp_path: Path) -> None:
     source = CheckpointFolder(tmp_path / "scratch").save(1, writes())
     _flip(source.path)
@@ -352,9 +368,10 @@ def test_a_copy_of_a_damaged_checkpoint_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_cancelled_copy_leaves_nothing(tmp_path: Path) -> None:
-    cancelled = threading.Event()
-    cancelled.set()
+    def cancel() -> None:
+        raise CopyCancelled
+
     source = CheckpointFolder(tmp_path / "scratch").save(1, writes())
     with pytest.raises(CopyCancelled):
-        CheckpointFolder(tmp_path / "shared").add(source, cancelled)
+        CheckpointFolder(tmp_path / "shared").add(source, cancel)
     assert visible(tmp_path / "shared") == []

@@ -3,12 +3,15 @@
 import ast
 import os
 import pickle
+import random
 import signal
 import sys
+from contextlib import suppress
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
+import numpy
 import pytest
 
 from gpu_node import checkpoint
@@ -38,13 +41,18 @@ class Network:
 
 
 def fake_torch(initialized: bool) -> dict[str, Any]:
+    random_numbers = {"cpu": b"0", "cuda": b"0"}
     torch, distributed = ModuleType("torch"), ModuleType("torch.distributed")
     members = {
         "save": lambda value, path: path.write_bytes(pickle.dumps(value)),
         "load": lambda path, **_: pickle.loads(path.read_bytes()),
-        "get_rng_state": lambda: b"random",
-        "set_rng_state": lambda _: None,
-        "cuda": SimpleNamespace(is_available=lambda: False),
+        "get_rng_state": lambda: random_numbers["cpu"],
+        "set_rng_state": lambda state: random_numbers.update(cpu=state),
+        "cuda": SimpleNamespace(
+            is_available=lambda: True,
+            get_rng_state=lambda: random_numbers["cuda"],
+            set_rng_state=lambda state: random_numbers.update(cuda=state),
+        ),
         "tensor": lambda value, device: SimpleNamespace(item=lambda: value),
         "distributed": distributed,
     }
@@ -54,6 +62,10 @@ def fake_torch(initialized: bool) -> dict[str, Any]:
         all_reduce=lambda value, op: None,
         broadcast_object_list=lambda values: None,
         barrier=lambda: None,
+        get_world_size=lambda: 2,
+        all_gather_object=lambda states, own: states.__setitem__(
+            slice(None), [own, {**own, "cpu": b"rank 1"}]
+        ),
         ReduceOp=SimpleNamespace(MAX="max"),
     )
     return {"torch": torch, "torch.distributed": distributed}
@@ -95,6 +107,50 @@ def test_the_pytorch_loop_resumes_after_an_interruption(
     assert example.torch.load(found.path / "state.pt")["step"] == 12
 
 
+def draw(torch: Any) -> tuple[Any, ...]:
+    """The next random numbers of every kind; PyTorch's stand-in counts."""
+    cpu, cuda = int(torch.get_rng_state()), int(torch.cuda.get_rng_state())
+    torch.set_rng_state(str(cpu + 1).encode())
+    torch.cuda.set_rng_state(str(cuda + 1).encode())
+    return random.random(), float(numpy.random.standard_normal()), cpu, cuda
+
+
+def test_a_resumed_run_draws_the_random_numbers_that_an_undisturbed_one_draws(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    example = load("pytorch_loop", monkeypatch, fake_torch(False))
+
+    def drawn(folder: str, interrupted_at: int) -> list[tuple[Any, ...]]:
+        monkeypatch.setenv("CHECKPOINT_FOLDER", str(tmp_path / folder))
+        numbers: list[tuple[Any, ...]] = []
+
+        def loss_of(_: Network, step: int) -> Any:
+            numbers.append(draw(example.torch))
+            if step == interrupted_at:
+                os.kill(os.getpid(), signal.SIGTERM)
+            return SimpleNamespace(backward=lambda: None)
+
+        for _ in range(2):
+            random.seed(1)
+            numpy.random.seed(1)
+            numpy.random.standard_normal()  # leaves a second number for the next call
+            example.torch.set_rng_state(b"0")
+            example.torch.cuda.set_rng_state(b"0")
+            with suppress(SystemExit):
+                example.train(Network(), Network(), loss_of, steps=6)
+        return numbers
+
+    assert drawn("interrupted", interrupted_at=3) == drawn("undisturbed", interrupted_at=-1)
+
+
+def test_each_rank_gets_its_own_random_numbers_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    example = load("pytorch_loop", monkeypatch, fake_torch(True))
+    states = example.random_states()
+    for rank, expected in ((1, b"rank 1"), (0, b"0"), (3, b"rank 1")):
+        example.restore_random_states(states, rank)
+        assert example.torch.get_rng_state() == expected, "two ranks would drop the same activations"
+
+
 class FakeTrainer:
     """Saves and stops as the Trainer does: a checkpoint in its output folder, then `on_save`."""
 
@@ -102,7 +158,7 @@ class FakeTrainer:
         self.args = SimpleNamespace(output_dir=str(output_folder))
         self.state = SimpleNamespace(global_step=0)
         self.interrupted_at = interrupted_at
-        self.saved_model = False
+        self.saved_model = ""
 
     def add_callback(self, callback: Any) -> None:
         self.callback = callback
@@ -125,8 +181,8 @@ class FakeTrainer:
         if self.interrupted_at > self.state.global_step:
             os.kill(os.getpid(), signal.SIGTERM)
 
-    def save_model(self) -> None:
-        self.saved_model = True
+    def save_model(self, folder: str) -> None:
+        self.saved_model = folder
 
 
 @pytest.mark.parametrize("initialized", [False, True], ids=["one process", "torchrun"])
@@ -147,7 +203,8 @@ def test_the_trainer_resumes_after_an_interruption(
     assert not first.saved_model, "half a model would be published"
     second = FakeTrainer(tmp_path / "node-2")
     example.train(second, str(tmp_path / "shared"))
-    assert second.saved_model and os.listdir(tmp_path / "shared") == ["step-4"], "it began anew"
+    assert os.listdir(tmp_path / "shared") == ["step-4"], "it began anew"
+    assert second.saved_model == str(tmp_path / "shared/result"), "the model would go with the node"
     assert barriers == ([[]] if initialized else []), "files that other ranks still write would be left out"
 
 

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from gpu_node.checkpoint import Checkpointer, CheckpointError, CheckpointFolder, Decision, SaveInterval
-from gpu_node.checkpoint.manifest import CopyCancelled
 
 EVERY_STEP = SaveInterval(steps=1)
 NEVER = SaveInterval(seconds=10**9)
@@ -175,14 +174,15 @@ def test_with_a_local_disk_the_copy_follows_in_the_background(tmp_path: Path) ->
 def test_the_last_save_goes_where_it_outlives_the_node(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    copying = threading.Event()
+    copying, written = threading.Event(), []
 
-    def copy_until_cancelled(*arguments: Any) -> None:
-        copying.set()
-        arguments[2].wait()
-        raise CopyCancelled
+    def copy_for_ever(_self: object, _checkpoint: object, between_chunks: Callable[[], None]) -> None:
+        while True:
+            copying.set()
+            between_chunks()
+            written.append(run.saved[-1])
 
-    monkeypatch.setattr(CheckpointFolder, "add", copy_until_cancelled)
+    monkeypatch.setattr(CheckpointFolder, "add", copy_for_ever)
     scratch = tmp_path / "scratch"
     with pytest.raises(SystemExit), training(tmp_path, interval=EVERY_STEP, scratch_folder=scratch) as run:
         run.train(2)
@@ -191,6 +191,63 @@ def test_the_last_save_goes_where_it_outlives_the_node(
         run.train(1)
     assert steps_in(tmp_path / "shared") == [3], "the last save is on a disk that goes with the node"
     assert CheckpointFolder(tmp_path / "shared").latest()
+    assert written.count(3) <= 1, "a copy of an older checkpoint took the network from the last save"
+
+
+@pytest.mark.parametrize("error", [OSError("quota"), ZeroDivisionError(), KeyboardInterrupt()])
+def test_a_copy_goes_on_where_the_last_save_fails(tmp_path: Path, error: BaseException) -> None:
+    scratch, blocked = tmp_path / "scratch", threading.Event()
+
+    def fail(_folder: Path) -> None:
+        blocked.set()
+        raise error
+
+    with (
+        pytest.raises((SystemExit, KeyboardInterrupt)),
+        training(tmp_path, interval=NEVER, scratch_folder=scratch) as run,
+        pytest.MonkeyPatch.context() as patch,
+    ):
+        add = CheckpointFolder.add
+
+        def add_late(self: CheckpointFolder, checkpoint: Any, between_chunks: Callable[[], None]) -> Any:
+            blocked.wait()
+            return add(self, checkpoint, between_chunks)
+
+        patch.setattr(CheckpointFolder, "add", add_late)
+        send(signal.SIGUSR1)
+        run.train(1)
+        send(signal.SIGTERM)
+        run.checkpoints.after_step(2, fail)
+    assert steps_in(tmp_path / "shared") == [1], "the newest whole checkpoint went with the node"
+
+
+def test_a_copy_is_finished_first_where_the_last_save_has_no_chance(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    order: list[str] = []
+    with (
+        pytest.raises(SystemExit),
+        training(tmp_path, interval=NEVER, scratch_folder=tmp_path / "scratch") as run,
+        pytest.MonkeyPatch.context() as patch,
+    ):
+        add = CheckpointFolder.add
+
+        def add_for_two_minutes(self: CheckpointFolder, checkpoint: Any, between_chunks: Any) -> Any:
+            run.clock.now += 120
+            added = add(self, checkpoint, between_chunks)
+            order.append(f"copied {added.step}")
+            return added
+
+        patch.setattr(CheckpointFolder, "add", add_for_two_minutes)
+        for number, step in ((signal.SIGUSR1, 1), (signal.SIGUSR1, 2)):
+            send(number)
+            run.train(1)
+            if step == 1:
+                run.checkpoints._carrier and run.checkpoints._carrier.finish(None)
+        send(signal.SIGTERM)
+        run.checkpoints.after_step(3, lambda folder: order.append("last save") or run.write(folder))
+    assert order == ["copied 1", "copied 2", "last save"], "neither of two halves can be loaded"
+    assert "WARNING: saving step 3 may take 120 s" in capsys.readouterr().err
 
 
 def test_a_copy_that_fails_is_told_and_costs_nothing_local(
@@ -273,20 +330,41 @@ def test_only_rank_0_saves_and_every_rank_leaves(tmp_path: Path, monkeypatch: py
         send(signal.SIGTERM)
         run.train(1)
     assert (left.value.code, run.saved, (tmp_path / "shared").exists()) == (75, [], False)
-    assert decisions == [0, 0, 1, 0, 2], "a rank that saves nothing has no interval of its own"
+    assert decisions == [0, 0, 1, 0, 2, 2], (
+        "a rank that saves nothing has no interval, or is gone before rank 0 has saved"
+    )
 
 
 def test_the_ranks_agree_on_the_step_after_which_they_leave(tmp_path: Path) -> None:
     of_others = [Decision.GO_ON, Decision.SAVE, Decision.GO_ON, Decision.LEAVE]
 
     def agree(own: int) -> int:
-        assert own == Decision.GO_ON, "rank 0 was told nothing"
+        assert own == Decision.GO_ON or run.saved == [2, 4], "rank 0 was told nothing"
         return max(own, of_others[run.step - 1])
 
     with pytest.raises(SystemExit) as left, training(tmp_path, interval=NEVER, agree=agree) as run:
         assert run.train(9)
     assert (left.value.code, run.saved) == (75, [2, 4]), "the ranks would wait for each other for ever"
     assert run.checkpoints.seconds_left == 105
+
+
+def test_no_rank_is_gone_before_rank_0_has_saved(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """torchrun gives the other ranks 30 seconds from the moment that the first of them ends."""
+    shared = tmp_path / "shared"
+    found: list[list[int]] = []
+
+    def agree(own: int) -> int:
+        found.append(steps_in(shared))
+        if found[-1]:
+            raise RuntimeError("a rank has died")
+        return own
+
+    with pytest.raises(SystemExit) as left, training(tmp_path, interval=NEVER, agree=agree) as run:
+        run.train(1)
+        send(signal.SIGTERM)
+        run.train(1)
+    assert found == [[], [], [2]], "the others would leave while the last checkpoint is written"
+    assert left.value.code == 75 and "a rank has died" in capsys.readouterr().err, "saved work is not resumed"
 
 
 def failing(run: Run, error: Exception, failures: Collection[int]) -> Callable[[Path], None]:

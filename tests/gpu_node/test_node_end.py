@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from gpu_node.watcher import announcer as announcer_module
-from gpu_node.watcher.announcer import LATE, Announcer
+from gpu_node.watcher.announcer import EARLY, LATE, Announcer
 from gpu_node.watcher.node_end import Limits, NodeEnd, gpu_percent, terminate_node
 from gpu_node.watcher.processes import Process
 
@@ -26,15 +26,17 @@ class Node:
         self.signals: list[tuple[float, Signals]] = []
         self.ended: list[float] = []
         self.refusals = 0
+        self.processes = [Process(4711, 1)]
         limits = Limits(idle, life, BOOTED_AT)
-        self.end = NodeEnd(limits, Announcer(self), self._tell, lambda: self.typed_at, self._terminate)
+        self.announcer = Announcer(self)
+        self.end = NodeEnd(limits, self.announcer, self._tell, lambda: self.typed_at, self._terminate)
 
     @property
     def minutes(self) -> float:
         return (self.clock - 1000) / MINUTE
 
     def running(self) -> list[Process]:
-        return [Process(4711, 1)]
+        return self.processes
 
     def send(self, target: Any, signal: Signals, /) -> None:
         self.signals.append((self.minutes, signal))
@@ -141,6 +143,58 @@ def test_an_end_that_is_refused_is_tried_again_and_the_work_told_once(
 
     assert node.ended == [62, 62.5, 63] and node.signals == [(60, LATE)], "the node would be paid for ever"
     assert "tried again: OSError: no network" in caplog.text
+
+
+def test_an_interruption_after_a_refused_end_reaches_whoever_works_by_then() -> None:
+    node = Node(life=HOUR)
+    node.refusals = 99
+    node.run(70)
+    assert node.signals == [(60, LATE)], "the work would be told at every attempt"
+
+    node.processes = [*node.processes, Process(5001, 7)]
+    for _ in range(3):
+        node.announcer.announce(LATE, "EC2 takes this node back")
+        node.run(node.minutes)
+    assert [signal for _, signal in node.signals[1:]] == [LATE, LATE], (
+        "work that survived the refused end, or began after it, would be lost to the interruption, or told twice"
+    )
+
+
+def test_a_recommendation_after_a_refused_end_is_passed_on() -> None:
+    node = Node(life=HOUR)
+    node.refusals = 99
+    node.run(63)
+    node.announcer.announce(EARLY, "EC2 may take this node back")
+
+    assert [signal for _, signal in node.signals] == [LATE, EARLY], (
+        "the work would not save while there is time"
+    )
+
+
+def test_a_refused_end_takes_back_nothing_that_an_interruption_announced() -> None:
+    node = Node(life=HOUR)
+    node.refusals = 99
+    node.announcer.announce(LATE, "EC2 takes this node back")
+    node.run(63)
+    node.announcer.announce(LATE, "EC2 takes this node back")
+
+    assert node.signals == [(0, LATE)], "a job that is saving would be told to leave a second time"
+
+
+def test_a_node_whose_end_was_refused_stays_once_it_is_used_again(gpus: Path) -> None:
+    node = Node(idle=30 * MINUTE)
+    node.refusals = 3
+    node.run(32.5)
+    assert len(node.ended) == 2, "the end would not be tried again"
+
+    gpus.write_text("echo 90")
+    node.run(60)
+    assert len(node.ended) == 2, "a run that began meanwhile would be ended without a word"
+
+    gpus.write_text("echo 0")
+    node.run(92.5)
+    assert node.signals == [(30, LATE), (90, LATE)], "the work of today would not be told of its end"
+    assert node.ended[2:] == [92, 92.5], "the node would be paid for ever"
 
 
 def test_an_end_that_is_under_way_is_not_asked_for_again() -> None:

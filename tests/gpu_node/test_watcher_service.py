@@ -1,7 +1,6 @@
 """The watcher as it runs on a node: unpacked from user data, started as its unit says, on that node's Python."""
 
 import ast
-import shutil
 import subprocess
 import sys
 from collections.abc import Generator, Iterator
@@ -116,12 +115,7 @@ def test_a_job_in_a_container_is_told_to_leave(tmp_path: Path, server: MetadataS
             assert line_of(running) == "WARNING: container job was told with SIGTERM"
 
 
-def test_the_unit_is_valid_and_outlives_every_failure() -> None:
-    if shutil.which("systemd-analyze"):
-        checked = subprocess.run(
-            ["systemd-analyze", "verify", UNIT], capture_output=True, text=True, check=False
-        )
-        assert (checked.returncode, checked.stderr) == (0, ""), "systemd would ignore a line, or the unit"
+def test_the_watcher_outlives_every_failure() -> None:
     assert unit_value("Restart") == "always" and unit_value("StartLimitIntervalSec") == "0", (
         "a watcher that failed often would stay down, and nobody would learn of an interruption"
     )

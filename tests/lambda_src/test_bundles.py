@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-HANDLERS = ["orchestrator.handler", "ingestion.handler", "vector_index.handler"]
+PACKAGES = ["orchestrator", "ingestion", "training_progress", "vector_index"]
+HANDLERS = [f"{package}.handler" for package in PACKAGES]
 PROGRAM = """
 import sys, importlib, boto3
 def refuse(*arguments, **options):
@@ -30,9 +31,9 @@ def test_handlers_import_with_nothing_but_the_bundle_and_boto3_and_make_no_clien
     assert run.returncode == 0, run.stderr
 
 
-@pytest.mark.parametrize("package", ["orchestrator", "ingestion", "vector_index"])
+@pytest.mark.parametrize("package", PACKAGES)
 def test_a_function_uses_no_package_but_its_own_and_the_shared_one(package: str) -> None:
-    others = {"orchestrator", "ingestion", "vector_index"} - {package}
+    others = set(PACKAGES) - {package}
     for path in [*(ROOT / "lambda_src" / package).glob("*.py"), *(ROOT / "lambda_src" / "rag").glob("*.py")]:
         words = path.read_text().split()
         imported = {

@@ -1,24 +1,29 @@
 """Training runs from the command line: what is registered, started, told and stopped."""
 
 import json
+import os
+import subprocess
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from ops.aws_calls import AwsCallError
+from ops.capture.program import PROJECT_ROOT
 from ops.stack_outputs import StackOutputs, StackOutputsError
 from ops.train import command
 from ops.train.command import run_name
 from ops.train.costs import Prices, costs
 from ops.train.follow import Watcher, follow_logs, show_logs
 from ops.train.logs import lines, saves
-from ops.train.request import RequestError, RunRequest, job_definition
+from ops.train.request import TORCHRUN, RequestError, RunRequest, hides_exit_code, job_definition
 from ops.train.runs import Run, read_run
 from ops.train.stack import TrainingStack, training_stack
 from ops.train.start import start
 from ops.train.stop import stop
-from ops.train.view import headline, text
+from ops.train.view import document, headline, text
+from tests.ops.answering_client import refusal
 from tests.ops.training_world import (
     CONTAINER,
     DEFINITION,
@@ -73,6 +78,7 @@ class TestRequest:
             "AWS_REGION": "eu-west-1",
             "WANDB_MODE": "offline",
             "CHECKPOINT_FOLDER": "/mnt/shared-data/checkpoints/llama",
+            "SCRATCH_FOLDER": "/scratch/llama",
         }
         assert container["jobRoleArn"] == CONTAINER["jobRoleArn"]
         assert CONTAINER["command"] == [], "the stack's own definition was changed"
@@ -87,9 +93,47 @@ class TestRequest:
             "Batch would wait for nodes without a container"
         )
         shell, option, script, *words = each["container"]["command"]
-        assert (shell, option) == ("/bin/sh", "-c") and script.startswith("exec torchrun")
+        assert (shell, option, script) == ("/bin/sh", "-c", TORCHRUN)
         assert words == ["8", "train.py", "$(rm -rf /)"], "the shell would read the person's own words"
+        assert "SCRATCH_FOLDER" not in variables(each["container"]), (
+            "no other node could load what lies there"
+        )
         assert NODES_DEFINITION["nodeProperties"]["numNodes"] == 4
+
+    @pytest.mark.parametrize("with_launcher", [True, False], ids=["with our launcher", "without"])
+    def test_torchrun_is_started_through_the_launcher_where_the_image_has_it(
+        self, tmp_path: Path, with_launcher: bool
+    ) -> None:
+        (tmp_path / "torchrun").write_text(
+            '#!/bin/sh\necho "${CHECKPOINT_LAUNCH_FOLDER:+launched}" "$@"\nexit 1\n'
+        )
+        (tmp_path / "torchrun").chmod(0o755)
+        place = {"AWS_BATCH_JOB_NUM_NODES": "2", "AWS_BATCH_JOB_NODE_INDEX": "1",
+                 "AWS_BATCH_JOB_MAIN_NODE_PRIVATE_IPV4_ADDRESS": "10.0.0.7"}  # fmt: skip
+        package = PROJECT_ROOT / "gpu_node" if with_launcher else tmp_path
+        done = subprocess.run(
+            ["/bin/sh", "-c", TORCHRUN, "8", "train.py", "two words"], cwd=package, capture_output=True, text=True,
+            env={"PATH": f"{tmp_path}:{os.environ['PATH']}", **place},
+        )  # fmt: skip
+        options = "--nnodes=2 --node_rank=1 --master_addr=10.0.0.7 --master_port=29500 --nproc_per_node=8"
+        assert done.stdout == f"{'launched' if with_launcher else ''} {options} train.py two words\n", (
+            done.stderr
+        )
+        assert done.returncode == 1
+        assert ("torchrun hides that a run was interrupted" in done.stderr) is not with_launcher
+
+    @pytest.mark.parametrize(
+        ("command", "hides"),
+        [
+            ("torchrun --nproc_per_node=4 train.py", True),
+            ("/opt/conda/bin/accelerate launch train.py", True),
+            ("python -m torch.distributed.run train.py", True),
+            ("python -m checkpoint.launch torchrun train.py", False),
+            ("python train.py", False),
+        ],
+    )
+    def test_a_launcher_that_hides_an_interruption_is_known(self, command: str, hides: bool) -> None:
+        assert hides_exit_code(command) is hides
 
     def test_more_nodes_than_the_stack_is_for_are_refused(self) -> None:
         with pytest.raises(RequestError, match="at most 4 nodes. Fix: raise ai-platform:trainingNodes"):
@@ -144,6 +188,28 @@ class TestStart:
         with pytest.raises(RequestError, match="set ai-platform:trainingNodes to 2 or more"):
             start(world.clients, alone, ask(nodes=2, command="train.py"))
         assert not world.calls
+
+    @pytest.mark.parametrize(
+        "status", ["RUNNING", "ABORTED"], ids=["a live run", "a job that outlived its run"]
+    )
+    def test_checkpoints_that_a_live_run_writes_are_refused(self, status: str) -> None:
+        world = World(jobs=[job(1, "RUNNING")], status=status).with_live("llama")
+        with pytest.raises(
+            RequestError, match="run-1 is live and writes the checkpoints llama.* Fix: .*train stop run-1"
+        ):
+            start(world.clients, STACK, RunRequest(name="run-2", checkpoint="llama"))
+        assert not world.asked("RegisterJobDefinition") and not world.asked("StartExecution")
+
+    def test_checkpoints_of_a_run_that_is_over_are_gone_on_with(self) -> None:
+        world = World(jobs=[job(1, "FAILED")], status="FAILED").with_live("llama")
+        start(world.clients, STACK, RunRequest(name="run-2", checkpoint="llama"))
+        assert world.asked("StartExecution"), "nobody could resume a failed run"
+
+    def test_a_live_run_with_other_checkpoints_is_no_obstacle(self) -> None:
+        world = World(jobs=[job(1, "RUNNING")]).with_live("llama")
+        start(world.clients, STACK, RunRequest(name="run-2", checkpoint="llama-2"))
+        start(world.clients, STACK, RunRequest(name="run-3", checkpoint="run-3"))
+        assert len(world.asked("StartExecution")) == 2
 
     def test_a_definition_that_is_gone_is_told(self) -> None:
         with pytest.raises(RequestError, match="There is no job definition"):
@@ -205,6 +271,35 @@ class TestStatus:
         assert "Cost: not known; not known per useful hour, on-demand not known." in told
         assert "--spot-price" in told
 
+    @pytest.mark.parametrize(
+        ("minutes", "limit", "line"),
+        [
+            (130, 60, "No checkpoint in the 20 min of this attempt."),
+            (171, 60, "No checkpoint in the 61 min of this attempt, STALE: the stack's limit is 60 min"),
+            (171, 0, "No checkpoint in the 61 min of this attempt.\n"),
+        ],
+    )
+    def test_an_attempt_without_a_checkpoint_for_too_long_is_stale(
+        self, minutes: float, limit: int, line: str
+    ) -> None:
+        world, now = resumed_world(), T0 + minutes * 60
+        run = read_run(world.clients, STACK, "run-1")
+        saved = {item: saves(world.clients, item) for item in run.attempts}
+        told = text(run, saved, costs(run, saved, Prices(), now), now, limit)
+        assert line in told
+        stale = document(run, saved, costs(run, saved, Prices(), now), now, limit)["checkpoint"]["stale"]
+        assert stale is (minutes > 170 if limit else None)
+
+    def test_a_checkpoint_counts_from_when_it_was_saved(self) -> None:
+        world = resumed_world()
+        world.logs = {
+            **LOGS,
+            "three": [(115, "checkpoint: copied step 200 to /mnt/shared-data/checkpoints/x/step-200")],
+        }
+        run, now = read_run(world.clients, STACK, "run-1"), T0 + 120 * 60
+        saved = {item: saves(world.clients, item) for item in run.attempts}
+        assert "Last checkpoint: 5 min ago." in text(run, saved, costs(run, saved, Prices(), now), now, 60)
+
     def test_a_run_that_went_to_on_demand_is_paid_at_both_prices(self) -> None:
         first = job(1, "FAILED", [attempt(0, 60, HOST_LOST)])
         second = job(
@@ -216,6 +311,14 @@ class TestStatus:
         assert [item.job_id for item in run.jobs] == ["job-1", "job-2"]
         assert sums.paid_hours == {"spot": 1.0, "on-demand": 0.5}
         assert sums.usd == pytest.approx(0.5 + 0.75)
+
+    def test_a_run_has_the_jobs_of_its_own_name_only(self) -> None:
+        others = [{**job(8, "FAILED"), "jobName": name} for name in ("run-1-b-1", "run-12-1", "run-1-x")]
+        run = read_run(World(jobs=[*others, job(1, "SUCCEEDED")]).clients, STACK, "run-1")
+
+        assert [item.job_id for item in run.jobs] == ["job-1"], (
+            "another run's job would be told, paid for and ended as this one's"
+        )
 
     def test_all_nodes_are_paid_and_the_main_one_tells_of_the_attempts(self) -> None:
         nodes = {"nodeProperties": {"numNodes": 4}, "jobQueue": STACK.multi_node_queue_arn}
@@ -327,16 +430,22 @@ class TestLogs:
             ]
             world.status = "FAILED"
 
-        assert follow_logs(world.clients, STACK, "run-1", pause) == 1
+        def pause_once_more() -> None:
+            if world.status == "FAILED":  # the container's last lines reach the log after its end
+                world.logs = {**world.logs, "two": [(4, "c"), (5, "Traceback")]}
+            else:
+                pause()
+
+        assert follow_logs(world.clients, STACK, "run-1", pause_once_more) == 1
         told = capsys.readouterr()
-        assert told.out == "a\nb\nc\n"
+        assert told.out == "a\nb\nc\nTraceback\n", "the reason of the failure is missing"
         assert told.err == "Attempt 1 on spot\nAttempt 2 on spot\n"
 
 
 class TestStop:
     def test_the_execution_ends_before_its_jobs(self) -> None:
         world = World(jobs=[job(1, "FAILED"), job(2, "RUNNING")])
-        assert stop(world.clients, STACK, "run-1") == ["job-2"]
+        assert stop(world.clients, STACK, "run-1", lambda _: None) == ["job-2"]
         assert [name for name, _ in world.calls] == ["StopExecution", "TerminateJob"], (
             "the machine would take the ended job for an interrupted one and submit another"
         )
@@ -344,8 +453,21 @@ class TestStop:
 
     def test_a_job_that_outlived_its_execution_is_ended(self) -> None:
         world = World(jobs=[job(1, "RUNNING")], status="ABORTED")
-        assert stop(world.clients, STACK, "run-1") == ["job-1"]
-        assert not world.asked("StopExecution")
+        waits: list[float] = []
+        assert stop(world.clients, STACK, "run-1", waits.append) == ["job-1"]
+        assert not world.asked("StopExecution") and not waits, "nothing can come any more"
+
+    def test_a_job_that_was_on_its_way_when_the_run_was_stopped_is_ended_too(self) -> None:
+        world, waits = World(jobs=[job(1, "RUNNING")]), list[float]()
+
+        def wait(seconds: float) -> None:
+            waits.append(seconds)
+            if len(waits) == 2:
+                world.jobs.append(job(2, "SUBMITTED"))
+
+        assert stop(world.clients, STACK, "run-1", wait) == ["job-1", "job-2"], "a job would train for days"
+        assert [asked["jobId"] for asked in world.asked("TerminateJob")] == ["job-1", "job-2"]
+        assert sum(waits) <= 20
 
 
 class TestCommand:
@@ -369,6 +491,26 @@ class TestCommand:
             "two runs would write into one folder"
         )
         assert f"ops train status {started['name']} --stack dev --follow" in capsys.readouterr().out
+
+    def test_a_second_run_of_the_same_name_and_second_is_refused(
+        self, world: World, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        def refuse(_world: World, **_: Any) -> None:
+            raise refusal("ExecutionAlreadyExists")
+
+        monkeypatch.setattr(World, "_start", refuse)
+        assert command.main(["run", "--stack", "dev"]) == 1
+        assert "AWS refused starting the run: ExecutionAlreadyExists" in capsys.readouterr().err, (
+            "two runs would have one folder, which is named after them"
+        )
+
+    def test_a_launcher_that_hides_an_interruption_is_warned_of(
+        self, world: World, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        for launch, warned in (("torchrun", True), ("python -m checkpoint.launch torchrun", False)):
+            assert command.main(["run", "--stack", "dev", "--command", f"{launch} train.py"]) == 0
+            assert ("put `python -m checkpoint.launch` in front" in capsys.readouterr().err) is warned
+        assert len(world.asked("StartExecution")) == 2, "a warning is no refusal"
 
     def test_run_prints_json_for_machines(self, world: World, capsys: pytest.CaptureFixture[str]) -> None:
         assert command.main(["run", "--stack", "dev", "--json", "--checkpoint", "mine"]) == 0
@@ -417,7 +559,7 @@ class TestCommand:
             (["logs", "run-1", "--attempt", "2"], "saved step 180"),
             (["stop", "run-1"], "Stopped run-1; jobs ended: job-1."),
         ):
-            assert command.main([*arguments, "--stack", "dev"]) == 0
+            assert command.main([*arguments, "--stack", "dev"], sleep=lambda _: None) == 0
             assert said in capsys.readouterr().out
 
     def test_a_failure_is_a_sentence_and_the_code_1(self, capsys: pytest.CaptureFixture[str]) -> None:
@@ -436,8 +578,21 @@ class TestStack:
         exported = {"training": {"state_machine_arn": "m", "spot_queue_arn": "s", "on_demand_queue_arn": "o",
                                  "job_definition_arn": "d", "multi_node_queue_arn": None}}  # fmt: skip
         found = training_stack(StackOutputs("dev", exported))
-        assert (found.state_machine_arn, found.multi_node_queue_arn) == ("m", "")
+        assert (found.state_machine_arn, found.multi_node_queue_arn, found.stale_minutes) == ("m", "", 0)
         assert found.queues == {"s": "spot", "o": "on-demand"}
+
+    @pytest.mark.parametrize(
+        ("exported", "minutes"), [(60, 60), ("60", 60), (0, 0), ("never", 0), (None, 0), (True, 0)]
+    )
+    def test_the_limit_without_a_checkpoint_is_a_number_or_none(self, exported: Any, minutes: int) -> None:
+        training = {
+            "state_machine_arn": "m",
+            "spot_queue_arn": "s",
+            "on_demand_queue_arn": "o",
+            "job_definition_arn": "d",
+        }
+        found = training_stack(StackOutputs("dev", {"training": {**training, "stale_minutes": exported}}))
+        assert found.stale_minutes == minutes
 
     @pytest.mark.parametrize("outputs", [{}, {"training": "arn"}, {"training": {"spot_queue_arn": "s"}}])
     def test_a_stack_without_training_says_how_to_switch_it_on(self, outputs: dict[str, Any]) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from fnmatch import fnmatch
 from types import SimpleNamespace
 from typing import Any
 
@@ -87,7 +88,7 @@ def job(number: int, status: str, attempts: Sequence[Any] = (), **more: Any) -> 
     container = {**CONTAINER, **more.pop("container", {})}
     return {
         "jobId": f"job-{number}",
-        "jobName": "run-1",
+        "jobName": f"run-1-{number}",
         "jobQueue": STACK.spot_queue_arn,
         "jobDefinition": STACK.job_definition_arn,
         "status": status,
@@ -109,6 +110,17 @@ class World:
     definitions: list[dict[str, Any]] = field(default_factory=lambda: [DEFINITION, NODES_DEFINITION])
     logs: Mapping[str, Sequence[tuple[float, str]]] = field(default_factory=dict)
     calls: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
+
+    def with_live(self, checkpoint: str) -> "World":
+        """The run writes these checkpoints, by a revision of its own."""
+        arn = STACK.job_definition_arn.replace(":3", ":8")
+        folder = {"name": "CHECKPOINT_FOLDER", "value": f"/mnt/shared-data/checkpoints/{checkpoint}"}
+        container = {**CONTAINER, "environment": [*CONTAINER["environment"], folder]}
+        self.definitions.append({**DEFINITION, "jobDefinitionArn": arn, "containerProperties": container})
+        self.execution["input"] = f'{{"job_definition": "{arn}"}}'
+        for item in self.jobs:
+            item["jobDefinition"] = arn
+        return self
 
     @property
     def clients(self) -> Any:
@@ -157,7 +169,8 @@ class World:
 
     def _list(self, **asked: Any) -> dict[str, Any]:
         self.calls.append(("ListExecutions", asked))
-        return {"executions": [self._execution()]}
+        wanted = asked.get("statusFilter", self.status)
+        return {"executions": [self._execution()] if wanted == self.status else []}
 
     def _stop(self, **asked: Any) -> dict[str, Any]:
         self.calls.append(("StopExecution", asked))
@@ -177,9 +190,16 @@ class World:
         return {"jobDefinitionName": asked["jobDefinitionName"], "jobDefinitionArn": arn, "revision": 9}
 
     def _list_jobs(self, jobQueue: str, filters: list[Any], **rest: Any) -> dict[str, Any]:
-        (names,) = (item["values"] for item in filters if item["name"] == "JOB_NAME")
-        found = [item for item in self.jobs if item["jobQueue"] == jobQueue and item["jobName"] in names]
-        return {"jobSummaryList": [{"jobId": item["jobId"]} for item in found if "#" not in item["jobId"]]}
+        (by,) = filters
+        names = by["values"] if by["name"] == "JOB_NAME" else ["*"]
+        found = [
+            {key: item[key] for key in ("jobId", "jobName", "status", "jobDefinition")}
+            for item in self.jobs
+            if item["jobQueue"] == jobQueue
+            and any(fnmatch(item["jobName"], name) for name in names)
+            and "#" not in item["jobId"]
+        ]
+        return {"jobSummaryList": found}
 
     def _describe_jobs(self, jobs: list[str]) -> dict[str, Any]:
         return {"jobs": [item for item in self.jobs if item["jobId"] in jobs]}

@@ -25,6 +25,7 @@ UNIQUE: dict[str, tuple[str, ...]] = {
     "aws:batch/jobQueue:JobQueue": ("name",),
     "aws:budgets/budget:Budget": ("name",),
     "aws:cloudwatch/logGroup:LogGroup": ("name",),
+    "aws:cloudwatch/metricAlarm:MetricAlarm": ("name",),
     "aws:ec2/launchTemplate:LaunchTemplate": ("name",),
     "aws:ec2/placementGroup:PlacementGroup": ("name",),
     "aws:ec2/securityGroup:SecurityGroup": ("vpcId", "name"),
@@ -46,6 +47,7 @@ UNIQUE: dict[str, tuple[str, ...]] = {
     "aws:opensearch/serverlessVpcEndpoint:ServerlessVpcEndpoint": ("name",),
     BUCKET: ("bucket",),
     "aws:sfn/stateMachine:StateMachine": ("name",),
+    "aws:sns/topic:Topic": ("name",),
     "aws:sqs/queue:Queue": ("name",),
 }
 
