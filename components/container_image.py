@@ -1,8 +1,6 @@
 """The image of the RAG API: built from this repository and pushed to a registry of the stack's own."""
 
 import json
-import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import pulumi
@@ -15,9 +13,6 @@ PLATFORM = "linux/arm64"
 KEPT_IMAGES = 30
 
 PULL_ACTIONS = ("ecr:BatchCheckLayerAvailability", "ecr:BatchGetImage", "ecr:GetDownloadUrlForLayer")
-ECR_IMAGE = re.compile(
-    r"(?P<account>\d{12})\.dkr\.ecr(-fips)?\.(?P<region>[a-z0-9-]+)\.amazonaws\.com(\.cn)?/(?P<name>[^:@]+)"
-)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,12 +68,3 @@ def keep_latest(count: int) -> dict[str, object]:
     """A lifecycle policy that deletes all but the `count` images pushed last."""
     selection = {"tagStatus": "any", "countType": "imageCountMoreThan", "countNumber": count}
     return {"rules": [{"rulePriority": 1, "selection": selection, "action": {"type": "expire"}}]}
-
-
-def repository_arn_of(image: str, partition: str) -> str | None:
-    """The ARN of the private ECR repository that an image reference names, or None for any other registry."""
-    match = ECR_IMAGE.match(image)
-    if match is None:
-        return None
-    parts: Mapping[str, str] = match.groupdict()
-    return f"arn:{partition}:ecr:{parts['region']}:{parts['account']}:repository/{parts['name']}"

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from components import data_lake as lake
 from components.accelerators import Accelerator, find
 from components.config_gpu_sections import GpuFleetConfig, InferenceConfig
+from components.job_facts import MOUNT_ROOT
 from components.model_servers import server_for, tensor_parallel_size
-from components.shared_files import MOUNT_ROOT
 
 ENTRY_POINT = ["vllm", "serve"]
 PORT = 8000

@@ -7,8 +7,8 @@ import pulumi_aws as aws
 
 from components.aws_account import AwsAccount
 from components.config_gpu_sections import GpuFleetConfig, InferenceConfig
-from components.container_image import repository_arn_of
 from components.iam import document, trust_policy
+from components.image_reference import repository_arn_of
 from components.inference_containers import containers
 from components.inference_server import SCRATCH, image
 from components.naming import typed_name

@@ -10,7 +10,8 @@ import pulumi_aws as aws
 from components.aws_account import AwsAccount
 from components.cluster import Cluster
 from components.config_sections import AnswersConfig, RagServiceConfig
-from components.container_image import ContainerImage, repository_arn_of
+from components.container_image import ContainerImage
+from components.image_reference import repository_arn_of
 from components.inference_service import InferenceService
 from components.load_balancer import ANYWHERE, HTTP_PORT, HTTPS_PORT, LoadBalancer, LoadBalancerArgs
 from components.network import Network

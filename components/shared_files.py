@@ -10,7 +10,6 @@ from components.config_sections import SharedFilesConfig
 from components.iam import allow, document, grant
 from components.network import Network
 
-MOUNT_ROOT = "/mnt/shared-data"
 FOLDERS = ("datasets", "checkpoints", "cache")
 NFS_PORT = 2049
 # Everybody who mounts through an access point is this user, whoever runs the container.

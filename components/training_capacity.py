@@ -9,7 +9,7 @@ import pulumi_aws as aws
 
 from components.aws_account import AwsAccount
 from components.config_gpu_sections import MachineImages, TrainingConfig
-from components.container_image import PULL_ACTIONS, repository_arn_of
+from components.container_image import PULL_ACTIONS
 from components.efa import efa_network_interfaces
 from components.gpu_node import (
     NetworkInterface,
@@ -22,6 +22,7 @@ from components.gpu_node import (
     primary_interface,
 )
 from components.iam import allow, grant
+from components.image_reference import repository_arn_of
 from components.machine_images import ROOT_DEVICES, image_changes_ignored, image_id
 from components.network import Network
 from components.node_agent import LOG_ACTIONS, node_log_group_name

@@ -8,14 +8,7 @@ import pulumi_aws as aws
 
 from components.config_gpu_sections import TrainingConfig
 from components.efa import efa_devices
-from components.shared_files import MOUNT_ROOT
-
-SCRATCH = "/scratch"
-# What a job exits with once it has saved its work and been interrupted; anything else is its own fault.
-INTERRUPTED_EXIT_CODE = "75"
-# What Batch says of an attempt whose instance was interrupted or ended.
-# https://docs.aws.amazon.com/batch/latest/userguide/job_retries.html
-HOST_LOST = "Host EC2*"
+from components.job_facts import HOST_LOST, INTERRUPTED_EXIT_CODE, MOUNT_ROOT, SCRATCH
 
 
 def retry_strategy(attempts: int) -> aws.batch.JobDefinitionRetryStrategyArgsDict:

@@ -11,7 +11,7 @@ from typing import Any
 import pulumi
 
 from components.config_gpu_sections import TrainingConfig
-from components.training_job import HOST_LOST, INTERRUPTED_EXIT_CODE
+from components.job_facts import HOST_LOST, INTERRUPTED_EXIT_CODE
 from components.training_pace import look_seconds, looks_in, looks_to_a_check
 from components.training_submission import submission_states
 from components.training_tasks import (

@@ -12,7 +12,7 @@ VERBS = {
     "advise": ("ops.advise.command", "which accelerator to take for a model, and Lambda, ECS or EKS"),
     "drill": ("ops.drill.command", "interrupt a node of a training run, and see whether the run goes on"),
     "evaluate": ("ops.evaluation.command", "ask the API a file of questions and measure the answers"),
-    "images": ("ops.images", "pin the machine images of a stack, or check the pins (asks AWS)"),
+    "images": ("ops.images.command", "pin the machine images of a stack, or check the pins (asks AWS)"),
     "preflight": (
         "ops.preflight.command",
         "what an account lacks for a stack, before `pulumi up` (asks AWS)",
@@ -21,6 +21,14 @@ VERBS = {
     "prices": ("ops.prices.command", "read instance prices anew into the table (asks AWS)"),
     "redrive": ("ops.redrive", "send the dead letters of ingestion back into their queue"),
     "reindex": ("ops.reindex.command", "build a new vector index beside the old one and switch over to it"),
+    "spot": (
+        "ops.spot.command",
+        "prices, scores and history of the spot market, and how often to save (asks AWS)",
+    ),
+    "status": (
+        "ops.status.command",
+        "one screen of a deployed stack: health, fleets, queues, index, cost (asks AWS)",
+    ),
     "train": ("ops.train.command", "start training runs, and show, follow and stop them"),
 }
 INTERRUPTED = 130

@@ -7,8 +7,6 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import pulumi
-
 from ops.capture.program import record
 from ops.capture.recording import RecordedResource, Recording, Secret, Unknown
 from ops.capture.stack_files import StackFileError
@@ -21,6 +19,9 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--stack", default="dev", help="the stack, as in Pulumi.<stack>.yaml (default: dev)")
     parser.add_argument("--json", action="store_true", help="print JSON for machines")
     options = parser.parse_args(arguments)
+    # The SDK takes a quarter of a second to import, which `--help` need not wait for.
+    import pulumi
+
     try:
         recording = record(options.stack)
     except StackFileError as error:

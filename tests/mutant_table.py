@@ -105,7 +105,7 @@ MUTANTS = (
            "mixed + _mixed_memory(entries)", "mixed", ("tests/test_accelerators.py",)),
     Mutant("a job that fails by itself is tried again", "components/training_job.py",
            '{"on_reason": "*", "action": "EXIT"},', "", ("tests/test_training.py",)),
-    Mutant("an interrupted job is not resumed", "components/training_job.py",
+    Mutant("an interrupted job is not resumed", "components/job_facts.py",
            'INTERRUPTED_EXIT_CODE = "75"', 'INTERRUPTED_EXIT_CODE = "74"', ("tests/test_training.py",)),
     Mutant("a submission that timed out is made again", "components/training_submission.py",
            '{"And": [is_present("$.found.jobs[0]"), same_name], "Next": "AdoptJob"},', "", ("tests/test_training_states.py",)),

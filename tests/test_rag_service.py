@@ -12,8 +12,9 @@ from botocore.validate import ParamValidator
 from components.aws_account import AwsAccount
 from components.cluster import Cluster, ClusterArgs
 from components.config import PlatformConfig, read_sections
-from components.container_image import ContainerImage, ContainerImageArgs, keep_latest, repository_arn_of
+from components.container_image import ContainerImage, ContainerImageArgs, keep_latest
 from components.fargate import memory_sizes_mib
+from components.image_reference import repository_arn_of
 from components.network import Network, NetworkArgs
 from components.rag_service import RagService, RagServiceArgs, capacity_strategy, outgoing_ports
 from components.vector_store import VectorStore, VectorStoreArgs

@@ -7,18 +7,15 @@ import threading
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast
-
-from pulumi.runtime import set_all_config
-from pulumi.runtime.mocks import MockEngine, MockSettings
-from pulumi.runtime.settings import configure, set_root_resource
-from pulumi.runtime.stack import run_in_stack
+from typing import TYPE_CHECKING, Any, cast
 
 from components.config_sections import NAMESPACE
 from ops.capture.computed import Computed
-from ops.capture.monitor import RecordingMonitor
 from ops.capture.recording import RecordedResource, Recording
 from ops.capture.stack_files import StackConfig, load_stack_config
+
+if TYPE_CHECKING:
+    from ops.capture.monitor import RecordingMonitor
 
 PROJECT_ROOT = Path(__file__).resolve().parents[2]
 
@@ -55,6 +52,9 @@ def record_program(
     root: Path = PROJECT_ROOT,
 ) -> Recording:
     """Everything that `program`, run as stack `stack` with `config`, registers."""
+    # The SDK takes a quarter of a second to import, which `--help` of a verb need not wait for.
+    from ops.capture.monitor import RecordingMonitor
+
     chosen = computed or Computed()
     region = chosen.region or config.values.get(f"{NAMESPACE}:region", "us-east-1")
     monitor = RecordingMonitor(config.project, stack, root, replace(chosen, region=region, known=not preview))
@@ -84,7 +84,7 @@ class _Messages(logging.Handler):
 
 
 def _run(
-    monitor: RecordingMonitor,
+    monitor: "RecordingMonitor",
     messages: _Messages,
     program: Callable[[], Any],
     config: StackConfig,
@@ -92,6 +92,11 @@ def _run(
     preview: bool,
     root: Path,
 ) -> None:
+    from pulumi.runtime import set_all_config
+    from pulumi.runtime.mocks import MockEngine, MockSettings
+    from pulumi.runtime.settings import configure
+    from pulumi.runtime.stack import run_in_stack
+
     logger = logging.Logger("recording")
     logger.addHandler(messages)
     set_all_config(dict(config.values), list(config.secret_keys))
@@ -114,6 +119,8 @@ def _run(
 
 def _forget_stack() -> None:
     """The next run makes its own stack resource; the SDK types this setter for setting only."""
+    from pulumi.runtime.settings import set_root_resource
+
     set_root_resource(cast(Any, None))
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from components.training_job import INTERRUPTED_EXIT_CODE
+from components.job_facts import INTERRUPTED_EXIT_CODE
 from ops.drill.said import Kind, Said, of_kind
 from ops.train.costs import SECONDS_OF_AN_HOUR, Prices
 from ops.train.runs import Attempt, Run

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from components.training_job import SCRATCH
+from components.job_facts import SCRATCH
 from ops.aws_calls import error_code, told
 from ops.train.runs import MILLISECONDS, Attempt
 from ops.train.stack import Clients

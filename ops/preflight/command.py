@@ -9,8 +9,6 @@ import json
 import sys
 from collections.abc import Callable, Sequence
 
-import pulumi
-
 from ops.aws_calls import AwsCallError
 from ops.capture.program import record
 from ops.capture.stack_files import StackFileError
@@ -63,6 +61,9 @@ Exit code 1 tells of a failure, or of something that could not be checked."""
 def main(arguments: Sequence[str]) -> int:
     """0 when the account has all that the stack needs, 1 when not or when something could not be checked, 2 on wrong usage."""
     options = _parser().parse_args(arguments)
+    # The SDK takes a quarter of a second to import, which `--help` need not wait for.
+    import pulumi
+
     try:
         stack = Stack(record(options.stack))
         if options.policy:

@@ -7,9 +7,8 @@ from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any
 
-from components.container_image import repository_arn_of
-from components.shared_files import MOUNT_ROOT
-from components.training_job import SCRATCH
+from components.image_reference import repository_arn_of
+from components.job_facts import MOUNT_ROOT, SCRATCH
 
 CHECKPOINT_VARIABLE = "CHECKPOINT_FOLDER"
 SCRATCH_VARIABLE = "SCRATCH_FOLDER"

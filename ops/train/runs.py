@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
 
-from components.training_job import HOST_LOST, INTERRUPTED_EXIT_CODE
+from components.job_facts import HOST_LOST, INTERRUPTED_EXIT_CODE
 from ops.aws_calls import AwsCallError, error_code, told
 from ops.train.stack import Clients, TrainingStack
 
