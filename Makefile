@@ -53,6 +53,7 @@ lock: .venv/.dev ## Lock the packages anew after a change of pyproject.toml
 	$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-annotate --no-header --group dev -c requirements.txt pyproject.toml -o requirements-dev.txt
 	$(BIN)/uv pip compile -q --universal --python-version 3.13 --generate-hashes --no-annotate --no-header rag_api/requirements.in -o rag_api/requirements.txt
 	$(BIN)/uv pip compile -q --python-platform aarch64-manylinux_2_28 --python-version 3.13 --generate-hashes --no-annotate --no-header lambda_src/ingestion/requirements.in -o lambda_src/ingestion/requirements.txt
+	$(BIN)/uv pip compile -q --only-binary :all: --python-platform x86_64-manylinux_2_28 --python-version 3.13 --generate-hashes --no-annotate --no-header gpu_node/examples/requirements.in -o gpu_node/examples/requirements.txt
 
 engine: .engine/pulumi ## Build the Pulumi command line from Go modules, where no package manager brings it
 

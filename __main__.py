@@ -71,11 +71,11 @@ if config.training:
     shared_files.grant_mount(training.job_role, training.security_group_id)
     data_lake.grant_read(training.job_role, lake.RAW, lake.PROCESSED, lake.MODELS)
     data_lake.grant_write(training.job_role, lake.MODELS, lake.EVALUATIONS, lake.LOGS_TRAINING)
-    pulumi.export("training_spot_queue", training.spot_queue_arn)
-    pulumi.export("training_job_definition", training.job_definition_arn)
     pulumi.export("training", training.addresses)
     if config.interruption_drill:
-        drill = InterruptionDrill("interruption-drill", InterruptionDrillArgs(account=account, project=config.project, stack=config.stack, node_tags=training.node_tags), on)
+        drill = InterruptionDrill("interruption-drill", InterruptionDrillArgs(
+            account=account, project=config.project, stack=config.stack, node_tags=training.node_tags,
+        ), on)
         pulumi.export("interruption_drill", drill.addresses)
 
 if config.vector_store:
@@ -115,10 +115,8 @@ inference: InferenceService | None = None
 if config.inference:
     serving_fleet = fleets[config.inference.fleet]
     inference = InferenceService("inference", InferenceServiceArgs(
-        config=config.inference, fleet=serving_fleet,
-        fleet_config=next(item for item in config.gpu_fleets if item.name == config.inference.fleet),
-        account=account, network=network, cluster=cluster, capacity=capacity,
-        shared_files=shared_files, bucket_name=data_lake.bucket_name,
+        config=config.inference, fleet=serving_fleet, account=account, network=network, cluster=cluster,
+        capacity=capacity, shared_files=shared_files, bucket_name=data_lake.bucket_name,
         name_suffix=config.general.name_suffix, log_retention_days=log_days,
     ), on)
     shared_files.grant_mount(inference.role, serving_fleet.security_group_id)

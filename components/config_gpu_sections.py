@@ -127,7 +127,7 @@ class InferenceConfig:
     model: str = setting("inferenceModel", "", optional(SERVED_MODEL))
     image: str = setting("inferenceImage", "", optional(CONTAINER_IMAGE))
     accelerators: int = setting("inferenceAccelerators", 1, between(1, 16, "accelerators"))
-    context_tokens: int = setting("inferenceContextTokens", 8192, between(256, 10_485_760, "tokens"))
+    context_tokens: int = setting("inferenceContextTokens", 12_288, between(256, 10_485_760, "tokens"))
     server_arguments: tuple[str, ...] = setting("inferenceServerArguments", (), each(SERVER_ARGUMENT))
     hugging_face_token_secret_arn: str = setting("huggingFaceTokenSecretArn", "", optional(SECRET_ARN))
     minimum_tasks: int = setting("inferenceMinimumTasks", 1, between(1, 1000, "tasks"))

@@ -6,10 +6,15 @@ from collections.abc import Iterator
 from components.accelerators import find
 from components.config_gpu_rules import IMAGE_VOLUME_GIB
 from components.config_gpu_sections import GpuFleetConfig, InferenceConfig
-from components.config_sections import RagServiceConfig, Sections
+from components.config_sections import AnswersConfig, RagServiceConfig, Sections
 from components.cron_expressions import cron_fault
 from components.model_servers import SERVERS, compatibility_faults, servers_on
 from components.settings import Fault, fault, nearest
+
+# Of contextTokens, for the conversation so far: lambda_src/rag/pipeline.py.
+HISTORY_SHARE = 0.25
+# Room for the instructions and a question of some length. One of many pages may still be too long, and is told so.
+QUESTION_TOKENS = 1000
 
 # Arguments of `vllm serve` that the platform sets itself, or that would cut the server off, with what to do instead.
 REFUSED_ARGUMENTS = {
@@ -49,6 +54,12 @@ def inference_rules(sections: Sections) -> Iterator[Fault]:
     yield from _fleet_rules(sections)
 
 
+def request_tokens(answers: AnswersConfig) -> int:
+    """The longest request of the RAG API with its answer, as the pipeline in lambda_src/rag puts it together."""
+    history = int(answers.context_tokens * HISTORY_SHARE)
+    return answers.context_tokens + history + QUESTION_TOKENS + answers.answer_maximum_tokens
+
+
 def answering_rules(sections: Sections) -> Iterator[Fault]:
     """What the RAG API needs of the model server that it asks."""
     service, inference = sections.rag_service, sections.inference
@@ -64,9 +75,9 @@ def answering_rules(sections: Sections) -> Iterator[Fault]:
         if value != default:
             yield fault(key, value, "is ignored, since answers come from the stack's own model server",
                         "remove it, or set answerProvider to openai", "answerProvider", "ragService")  # fmt: skip
-    asked = sections.answers.context_tokens + sections.answers.answer_maximum_tokens
+    asked = request_tokens(sections.answers)
     if inference.enabled and asked > inference.context_tokens:
-        yield fault("inferenceContextTokens", inference.context_tokens, f"is below contextTokens and answerMaxTokens together ({asked}), so the server would refuse questions",
+        yield fault("inferenceContextTokens", inference.context_tokens, f"is below what one request of the RAG API can take ({asked}: passages, conversation, question and answer), so the server would refuse questions",
                     f"use at least {asked}, or lower contextTokens or answerMaxTokens",
                     "contextTokens", "answerMaxTokens", "answerProvider", "ragService", "inference")  # fmt: skip
 

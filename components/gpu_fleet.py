@@ -62,6 +62,7 @@ class GpuFleet(pulumi.ComponentResource):
     granted. Nodes that run are replaced by an instance refresh only.
     """
 
+    config: GpuFleetConfig
     role: aws.iam.Role
     security_group_id: pulumi.Output[str]
     group_name: pulumi.Output[str]
@@ -70,6 +71,7 @@ class GpuFleet(pulumi.ComponentResource):
     def __init__(self, name: str, args: GpuFleetArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("aiplatform:index:GpuFleet", name, None, opts)
         self._args = args
+        self.config = args.config
         # People set the size of a fleet by this name, and the boot script must know it before the group exists.
         self._typed_name = f"{args.cluster_name}-{args.config.name}"
         self._tags = node_tags(args.config, args.tags, self._typed_name)

@@ -8,7 +8,7 @@ from components import data_lake as lake
 from components.accelerators import Accelerator, find
 from components.config_gpu_sections import GpuFleetConfig, InferenceConfig
 from components.job_facts import MOUNT_ROOT
-from components.model_servers import server_for, tensor_parallel_size
+from components.model_servers import server_for, servers_on, tensor_parallel_size
 
 ENTRY_POINT = ["vllm", "serve"]
 PORT = 8000
@@ -90,11 +90,6 @@ def memory_mib(config: InferenceConfig, fleet: GpuFleetConfig) -> int:
     """What one server and its helpers may count on: on the smallest type of the fleet, its accelerators' share."""
     gib = min(entry.memory_gib / servers_on(config, fleet, entry) for entry in _types(fleet))
     return int(gib * 1024 * USABLE_MEMORY)
-
-
-def servers_on(config: InferenceConfig, fleet: GpuFleetConfig, entry: Accelerator) -> int:
-    """How many servers a node holds. A Neuron node holds one, which maps its devices by number."""
-    return 1 if fleet.node_image == "ecs-neuron" else max(1, entry.accelerator_count // config.accelerators)
 
 
 def deployment_percentages(config: InferenceConfig, fleet: GpuFleetConfig) -> tuple[int, int]:

@@ -7,7 +7,7 @@ import pulumi_aws as aws
 
 from components.aws_account import AwsAccount
 from components.cluster import Cluster
-from components.config_gpu_sections import GpuFleetConfig, InferenceConfig
+from components.config_gpu_sections import InferenceConfig
 from components.gpu_fleet import GpuFleet
 from components.inference_containers import METRIC_NAMESPACE, SERVER
 from components.inference_server import (
@@ -36,7 +36,6 @@ SPOT_NOTICE_SECONDS = 120
 class InferenceServiceArgs:
     config: InferenceConfig
     fleet: GpuFleet
-    fleet_config: GpuFleetConfig
     account: AwsAccount
     network: Network
     cluster: Cluster
@@ -71,7 +70,7 @@ class InferenceService(pulumi.ComponentResource):
         balancer.connect(args.fleet.security_group_id)
         task_args = InferenceTaskArgs(
             config=args.config,
-            fleet=args.fleet_config,
+            fleet=args.fleet.config,
             account=args.account,
             shared_files=args.shared_files,
             bucket_name=args.bucket_name,
@@ -94,8 +93,8 @@ class InferenceService(pulumi.ComponentResource):
     def _service(
         self, args: InferenceServiceArgs, task: InferenceTask, balancer: LoadBalancer
     ) -> aws.ecs.Service:
-        least_percent, most_percent = deployment_percentages(args.config, args.fleet_config)
-        neuron = args.fleet_config.node_image == "ecs-neuron"
+        least_percent, most_percent = deployment_percentages(args.config, args.fleet.config)
+        neuron = args.fleet.config.node_image == "ecs-neuron"
         return aws.ecs.Service(
             f"{self.pulumi_resource_name}-service",
             cluster=args.cluster.cluster_arn,

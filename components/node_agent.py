@@ -31,4 +31,5 @@ def node_log_group_name(
         allow(METRIC_ACTIONS, ["*"], {"StringEquals": {"cloudwatch:namespace": METRIC_NAMESPACE}}),
     ]
     grant(parent, "send-metrics", role, statements)
-    return group.name
+    # The id of a log group is its name.
+    return group.id

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from components.config_inference_rules import REFUSED_ARGUMENTS
+from components.config_inference_rules import HISTORY_SHARE, REFUSED_ARGUMENTS
 from components.cron_expressions import cron_fault
+from rag import pipeline
 from typed_config import FLEET, INFERENCE, NOTHING_ANSWERS, SERVING_FLEET, faults_of
 
 NIGHTS = {"inferenceStartSchedule": "cron(0 8 ? * MON-FRI *)", "inferenceStopSchedule": "cron(0 18 ? * MON-FRI *)"}  # fmt: skip
@@ -90,8 +91,8 @@ REFUSED: list[tuple[Mapping[str, Any], list[str]]] = [
         "openaiBaseUrl = https://models.example.com/v1: is ignored, since answers come from the stack's own model server. Fix: remove it, or set answerProvider to openai.",
         "openaiModel = gpt-5: is ignored, since answers come from the stack's own model server. Fix: remove it, or set answerProvider to openai.",
     ]),
-    ({**ASKED, "inferenceContextTokens": 7023}, [
-        'inferenceContextTokens = 7023: is below contextTokens and answerMaxTokens together (7024), so the server would refuse questions. Fix: use at least 7024, or lower contextTokens or answerMaxTokens.',
+    ({**ASKED, "inferenceContextTokens": 9523}, [
+        'inferenceContextTokens = 9523: is below what one request of the RAG API can take (9524: passages, conversation, question and answer), so the server would refuse questions. Fix: use at least 9524, or lower contextTokens or answerMaxTokens.',
     ]),
 ]  # fmt: skip
 
@@ -114,13 +115,17 @@ def test_a_model_server_that_cannot_work_is_told_in_full(
         {**INFERENCE, **fleets(instanceTypes=["inf2.xlarge", "inf2.8xlarge"], nodeImage="ecs-neuron")},
         {**INFERENCE, **fleets(volumeSizeGib=65)},
         {**INFERENCE, "inferenceImage": "docker.io/team/server:1", **fleets(volumeSizeGib=30)},
-        {**ASKED, "inferenceContextTokens": 7024},
+        {**ASKED, "inferenceContextTokens": 9524},
         {**ASKED, **NOTHING_ANSWERS, "openaiModel": "gpt-5", "inferenceContextTokens": 256},
         {**INFERENCE, "openaiModel": "gpt-5", "inferenceContextTokens": 256},
     ],
 )  # fmt: skip
 def test_a_model_server_that_works_is_not_refused(changes: dict[str, Any]) -> None:
     assert faults_of(changes) == []
+
+
+def test_the_share_of_the_conversation_is_that_of_the_pipeline() -> None:
+    assert HISTORY_SHARE == pipeline.HISTORY_SHARE, "the server would refuse long conversations"
 
 
 def test_keys_of_a_model_server_that_is_left_out_are_not_judged() -> None:

@@ -55,7 +55,7 @@ UNUSUAL: dict[str, dict[str, Any]] = {
                      "chunkOverlapTokens": 999, "ingestionTokensPerMinute": 2_000_000, "ingestionMaximumConcurrency": 150,
                      "ingestionTimeoutSeconds": 30},
     "inference": {**INFERENCE, "answerProvider": "inference", "contextTokens": 20_000, "answerMaxTokens": 4000,
-                  "inferenceContextTokens": 24_000, "inferenceModel": "meta-llama/Llama-3.1-70B-Instruct",
+                  "inferenceContextTokens": 30_000, "inferenceModel": "meta-llama/Llama-3.1-70B-Instruct",
                   "inferenceAccelerators": 8, "inferenceMinimumTasks": 3, "inferenceMaximumTasks": 6,
                   "inferenceServerArguments": ["--dtype=bfloat16"], "inferenceImage": "docker.io/team/server:cu129",
                   "inferenceStartSchedule": "cron(0 8 ? * MON-FRI *)", "inferenceStopSchedule": "cron(0 18 ? * MON-FRI *)",

@@ -1,0 +1,81 @@
+"""The GPU fleets: how many nodes are in service, and which EC2 has taken back or could not start."""
+
+import re
+from collections.abc import Iterator, Mapping
+from datetime import timedelta
+from itertools import takewhile
+from typing import Any
+
+from ops.status.sections import Area, Deployed, Line, absent, judged, unhealthy
+
+OUTPUT = "gpu_fleets"
+LOOK_BACK_HOURS = 24
+# The group's own words for a node that EC2 took: a rebalance recommendation, an interruption, or a node found gone.
+# https://docs.aws.amazon.com/autoscaling/ec2/userguide/ts-as-healthchecks.html
+TAKEN = re.compile(r"rebalance recommendation|interruption|indicated it has been terminated or stopped", re.IGNORECASE)
+ENDING = "Terminating EC2 instance"
+
+
+def area() -> Area:
+    actions = ("autoscaling:DescribeAutoScalingGroups", "autoscaling:DescribeScalingActivities")
+    return Area(title="GPU fleets", actions=actions, read=_read)
+
+
+def _read(deployed: Deployed) -> Iterator[Line]:
+    fleets: Mapping[str, str] = deployed.outputs.values.get(OUTPUT) or {}
+    if not fleets:
+        yield absent("none in this stack, or deployed before a stack told of them: `pulumi up` tells")
+        return
+    names = sorted(fleets.values())
+    groups = deployed.account.listed(
+        "autoscaling", "describe_auto_scaling_groups", "AutoScalingGroups", {"AutoScalingGroupNames": names}
+    )
+    found = {group["AutoScalingGroupName"]: group for group in groups}
+    for fleet, name in sorted(fleets.items()):
+        if name not in found:
+            yield unhealthy(f"{fleet}: there is no group {name} any more. Fix: run `pulumi up`.", fleet=fleet)
+            continue
+        yield _line(fleet, found[name], _activities(deployed, name))
+
+
+def _activities(deployed: Deployed, group: str) -> list[Any]:
+    """Of the last day; the group tells the newest first, and six weeks of them."""
+    since = deployed.now - timedelta(hours=LOOK_BACK_HOURS)
+    told = deployed.account.listed(
+        "autoscaling", "describe_scaling_activities", "Activities", {"AutoScalingGroupName": group}
+    )
+    recent = takewhile(lambda activity: activity["StartTime"] >= since, told)
+    return list({activity["ActivityId"]: activity for activity in recent}.values())
+
+
+def _line(fleet: str, group: Any, activities: list[Any]) -> Line:
+    nodes = group.get("Instances", ())
+    serving = sum(node.get("LifecycleState") == "InService" for node in nodes)
+    wanted, most = group["DesiredCapacity"], group["MaxSize"]
+    taken = sum(is_taken(activity) for activity in activities)
+    text = f"{fleet}: {serving} of {wanted} nodes in service (at most {most}), {taken} taken back by EC2 in {LOOK_BACK_HOURS} h"
+    failure = _failure(activities) if serving < wanted else ""
+    if failure:
+        text += f"; the last start failed: {failure}"
+    elif serving < wanted:
+        text += f"; {len(nodes) - serving} on the way"
+    suspended = sorted(item.get("ProcessName", "") for item in group.get("SuspendedProcesses", ()))
+    if suspended:
+        text += f"; suspended: {', '.join(suspended)}"
+    facts = {"in_service": serving, "desired": wanted, "maximum": most, "taken_back": taken, "suspended": suspended}
+    good = not failure and not {"Launch", "Terminate"} & set(suspended)
+    return judged(good, text, fleet=fleet, failure=failure, **facts)
+
+
+def is_taken(activity: Any) -> bool:
+    """Whether an activity ends a node because EC2 took it."""
+    return activity.get("Description", "").startswith(ENDING) and bool(TAKEN.search(activity.get("Cause", "")))
+
+
+def _failure(activities: list[Any]) -> str:
+    """Why the newest start failed; "" when it did not."""
+    starts = (item for item in activities if not item.get("Description", "").startswith(ENDING))
+    newest = next(starts, None)
+    if newest is None or newest.get("StatusCode") not in ("Failed", "Cancelled"):
+        return ""
+    return " ".join(str(newest.get("StatusMessage") or newest["StatusCode"]).split())

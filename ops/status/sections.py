@@ -1,0 +1,117 @@
+"""A section of the screen: its lines, each with how that part is, and what becomes of a part that cannot be read."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from ops.aws_calls import AwsCallError, error_code, refusal
+from ops.preflight.account import Account, UnansweredError
+from ops.preflight.checks import DENIED
+from ops.stack_outputs import StackOutputs, StackOutputsError
+
+
+class State(StrEnum):
+    """How a part is, the most urgent first. What could not be read is never well."""
+
+    UNHEALTHY = "unhealthy"
+    UNREAD = "unread"
+    OK = "ok"
+    ABSENT = "absent"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Line:
+    """One thing that was read. `facts` are the figures in it, for machines."""
+
+    state: State
+    text: str
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Section:
+    title: str
+    lines: tuple[Line, ...]
+
+    @property
+    def state(self) -> State:
+        """That of its most urgent line."""
+        ranks = list(State)
+        return min((line.state for line in self.lines), key=ranks.index, default=State.ABSENT)
+
+
+@dataclass(frozen=True)
+class Deployed:
+    """A deployed stack as it is asked about: what it told Pulumi, and the account in which it lies."""
+
+    outputs: StackOutputs
+    project: str
+    account: Account
+    now: datetime
+
+    @property
+    def stack(self) -> str:
+        """Its name without organisation and project, as in its tags."""
+        return self.outputs.stack.rpartition("/")[2]
+
+    def has(self, output: str) -> bool:
+        return bool(self.outputs.values.get(output))
+
+    def client(self, service: str, region: str = "") -> Any:
+        return self.account.client(service, region)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Area:
+    """What one section reads. `actions` are the IAM actions that it takes."""
+
+    title: str
+    actions: tuple[str, ...]
+    read: Callable[[Deployed], Iterable[Line]]
+
+
+def ok(text: str, **facts: Any) -> Line:
+    return Line(state=State.OK, text=text, facts=facts)
+
+
+def unhealthy(text: str, **facts: Any) -> Line:
+    return Line(state=State.UNHEALTHY, text=text, facts=facts)
+
+
+def absent(text: str) -> Line:
+    return Line(state=State.ABSENT, text=text)
+
+
+def judged(good: bool, text: str, **facts: Any) -> Line:
+    return ok(text, **facts) if good else unhealthy(text, **facts)
+
+
+def read_section(area: Area, deployed: Deployed) -> Section:
+    """The section, whatever AWS answers; what was read before a refusal stands."""
+    from botocore.exceptions import BotoCoreError, ClientError
+
+    lines: list[Line] = []
+    try:
+        for line in area.read(deployed):
+            lines.append(line)
+    except ClientError as error:
+        lines.append(_unread(_refused(area, error)))
+    except (AwsCallError, BotoCoreError, StackOutputsError, UnansweredError) as error:
+        lines.append(_unread(f"{' '.join(str(error).split()).rstrip('.')}."))
+    except (KeyError, IndexError, TypeError, ValueError) as error:
+        lines.append(_unread(f"AWS's answer is not what was expected ({type(error).__name__}: {error})."))
+    return Section(area.title, tuple(lines))
+
+
+def _refused(area: Area, error: Any) -> str:
+    operation = error.operation_name
+    if not error_code(error).startswith(DENIED):
+        return f"AWS refused {operation}: {refusal(error)}"
+    action = next((each for each in area.actions if each.endswith(f":{operation}")), operation)
+    return f"access denied. Fix: allow {action}."
+
+
+def _unread(text: str) -> Line:
+    return Line(state=State.UNREAD, text=f"cannot be read: {text}")
