@@ -5,7 +5,7 @@ STACK ?= dev
 # A file's tests share recordings, so they stay in one process.
 PARALLEL ?= -n auto --dist loadfile
 BIN := .venv/bin
-SOURCES := __main__.py components lambda_src rag_api gpu_node ops tests benchmarks
+SOURCES := __main__.py bootstrap components lambda_src rag_api gpu_node ops tests benchmarks
 
 .DEFAULT_GOAL := help
 PULUMI_PACKAGE := github.com/pulumi/pulumi/pkg/v3

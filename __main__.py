@@ -61,6 +61,8 @@ for fleet_config in config.gpu_fleets:
     data_lake.grant_read(fleet.role, lake.RAW, lake.PROCESSED, lake.MODELS)
     data_lake.grant_write(fleet.role, lake.MODELS, lake.EVALUATIONS, lake.LOGS_TRAINING)
 capacity = cluster.use_capacity(fleet_providers)
+if fleets:
+    pulumi.export("gpu_fleets", {name: fleet.group_name for name, fleet in fleets.items()})
 
 if config.training:
     training = Training("training", TrainingArgs(
@@ -123,6 +125,7 @@ if config.inference:
     if inference.lake_folder:
         data_lake.grant_read(inference.role, inference.lake_folder)
     pulumi.export("inference_url", inference.url)
+    pulumi.export("inference_service", inference.service_name)
     pulumi.export("inference_model", inference.served_name)
 
 rag_image = ContainerImage("rag-build", ContainerImageArgs(protect=protect), on) if config.builds_rag_image else None
@@ -136,9 +139,11 @@ if config.vector_store and config.rag_service:
     models.grant_embed_and_answer(rag_service.role)
     vector_store.grant_query(rag_service.role)
     pulumi.export("rag_url", rag_service.url)
+    pulumi.export("rag_service", rag_service.service_name)
 
 if config.budget:
-    Budget("budget", BudgetArgs(config=config.budget, tags=tags), on)
+    budget = Budget("budget", BudgetArgs(config=config.budget, tags=tags), on)
+    pulumi.export("budget", budget.budget_name)
 
 pulumi.export("bucket", data_lake.bucket_name)
 pulumi.export("cluster", cluster.cluster_name)

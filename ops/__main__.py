@@ -10,8 +10,14 @@ from collections.abc import Sequence
 # Verb, the module whose `main` runs it, and what it does. A module is imported only when its verb is used.
 VERBS = {
     "advise": ("ops.advise.command", "which accelerator to take for a model, and Lambda, ECS or EKS"),
+    "download": ("ops.transfer.download", "fetch a folder or an object of the lake"),
+    "bootstrap": (
+        "ops.bootstrap",
+        "what the workflows need in AWS before the first deployment: state bucket, key, roles",
+    ),
     "drill": ("ops.drill.command", "interrupt a node of a training run, and see whether the run goes on"),
     "evaluate": ("ops.evaluation.command", "ask the API a file of questions and measure the answers"),
+    "github": ("ops.github.command", "what the workflows tell people: a comment, an issue, a job's summary"),
     "images": ("ops.images.command", "pin the machine images of a stack, or check the pins (asks AWS)"),
     "preflight": (
         "ops.preflight.command",
@@ -30,6 +36,7 @@ VERBS = {
         "one screen of a deployed stack: health, fleets, queues, index, cost (asks AWS)",
     ),
     "train": ("ops.train.command", "start training runs, and show, follow and stop them"),
+    "upload": ("ops.transfer.upload", "send a folder, a file or standard input into the lake"),
 }
 INTERRUPTED = 130
 

@@ -17,7 +17,7 @@ PLAIN_STEPS = 10
 class Progress:
     """Counts up to `total`, or just counts where None is given. May be called from several threads.
 
-    Writes to standard error unless told otherwise.
+    Writes to standard error unless told otherwise. `shown` writes the counts, as `byte_count` does for bytes.
     """
 
     def __init__(
@@ -27,9 +27,11 @@ class Progress:
         *,
         stream: TextIO | None = None,
         clock: Callable[[], float] = time.monotonic,
+        shown: Callable[[int], str] = str,
     ) -> None:
         self._label = label
         self._total = total
+        self._shown = shown
         self._stream = stream or sys.stderr
         self._terminal = self._stream.isatty()
         self._clock = clock
@@ -98,12 +100,22 @@ class Progress:
 
     def _text(self) -> str:
         if self._total is None:
-            return f"{self._label}: {self._done}"
-        text = f"{self._label}: {self._done} of {self._total}"
+            return f"{self._label}: {self._shown(self._done)}"
+        text = f"{self._label}: {self._shown(self._done)} of {self._shown(self._total)}"
         if not 0 < self._done < self._total:
             return text
         left = (self._clock() - self._started) / self._done * (self._total - self._done)
         return f"{text}, {duration(left)} left"
+
+
+def byte_count(count: int) -> str:
+    """A number of bytes for people: `512 bytes`, `1.5 MiB`, `20 GiB`."""
+    value, unit = float(count), "bytes"
+    for larger in ("KiB", "MiB", "GiB", "TiB"):
+        if abs(value) < 1024:
+            break
+        value, unit = value / 1024, larger
+    return f"{value:.0f} {unit}" if unit == "bytes" or value >= 10 else f"{value:.1f} {unit}"
 
 
 def duration(seconds: float) -> str:

@@ -192,6 +192,12 @@ def _scalable_target(made: Made) -> Values:
     }
 
 
+def _identity_provider(made: Made) -> Values:
+    host = str(made.inputs.get("url", "")).removeprefix("https://")
+    arn = made.arn("iam", f"oidc-provider/{host}", regional=False)
+    return {"id": arn, "arn": arn}
+
+
 def _function(made: Made) -> Values:
     arn = made.arn("lambda", f"function:{made.physical_name}")
     invoke = f"arn:{partition_of(made.region)[0]}:apigateway:{made.region}:lambda:path/2015-03-31/functions/{arn}/invocations"
@@ -291,6 +297,7 @@ MAKERS: dict[str, Maker] = {
     "aws:efs/mountTarget:MountTarget": _identified("fsmt", "elasticfilesystem", "mount-target"),
     "aws:fis/experimentTemplate:ExperimentTemplate": _experiment_template,
     "aws:iam/instanceProfile:InstanceProfile": _named("iam", "instance-profile/{name}", regional=False),
+    "aws:iam/openIdConnectProvider:OpenIdConnectProvider": _identity_provider,
     "aws:iam/policy:Policy": _by_arn("iam", "policy/{name}", regional=False),
     "aws:iam/role:Role": _named("iam", "role/{name}", regional=False),
     "aws:kms/key:Key": _key,

@@ -12,7 +12,9 @@ OUTPUT = "gpu_fleets"
 LOOK_BACK_HOURS = 24
 # The group's own words for a node that EC2 took: a rebalance recommendation, an interruption, or a node found gone.
 # https://docs.aws.amazon.com/autoscaling/ec2/userguide/ts-as-healthchecks.html
-TAKEN = re.compile(r"rebalance recommendation|interruption|indicated it has been terminated or stopped", re.IGNORECASE)
+TAKEN = re.compile(
+    r"rebalance recommendation|interruption|indicated it has been terminated or stopped", re.IGNORECASE
+)
 ENDING = "Terminating EC2 instance"
 
 
@@ -62,14 +64,22 @@ def _line(fleet: str, group: Any, activities: list[Any]) -> Line:
     suspended = sorted(item.get("ProcessName", "") for item in group.get("SuspendedProcesses", ()))
     if suspended:
         text += f"; suspended: {', '.join(suspended)}"
-    facts = {"in_service": serving, "desired": wanted, "maximum": most, "taken_back": taken, "suspended": suspended}
+    facts = {
+        "in_service": serving,
+        "desired": wanted,
+        "maximum": most,
+        "taken_back": taken,
+        "suspended": suspended,
+    }
     good = not failure and not {"Launch", "Terminate"} & set(suspended)
     return judged(good, text, fleet=fleet, failure=failure, **facts)
 
 
 def is_taken(activity: Any) -> bool:
     """Whether an activity ends a node because EC2 took it."""
-    return activity.get("Description", "").startswith(ENDING) and bool(TAKEN.search(activity.get("Cause", "")))
+    return activity.get("Description", "").startswith(ENDING) and bool(
+        TAKEN.search(activity.get("Cause", ""))
+    )
 
 
 def _failure(activities: list[Any]) -> str:

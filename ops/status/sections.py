@@ -99,7 +99,11 @@ def read_section(area: Area, deployed: Deployed) -> Section:
     except ClientError as error:
         lines.append(_unread(_refused(area, error)))
     except (AwsCallError, BotoCoreError, StackOutputsError, UnansweredError) as error:
-        lines.append(_unread(f"{' '.join(str(error).split()).rstrip('.')}."))
+        cause = error.__cause__
+        if isinstance(cause, ClientError):
+            lines.append(_unread(_refused(area, cause)))
+        else:
+            lines.append(_unread(f"{' '.join(str(error).split()).rstrip('.')}."))
     except (KeyError, IndexError, TypeError, ValueError) as error:
         lines.append(_unread(f"AWS's answer is not what was expected ({type(error).__name__}: {error})."))
     return Section(area.title, tuple(lines))
@@ -109,8 +113,9 @@ def _refused(area: Area, error: Any) -> str:
     operation = error.operation_name
     if not error_code(error).startswith(DENIED):
         return f"AWS refused {operation}: {refusal(error)}"
-    action = next((each for each in area.actions if each.endswith(f":{operation}")), operation)
-    return f"access denied. Fix: allow {action}."
+    # A few actions are not named after the operation.
+    named = [each for each in area.actions if each.endswith(f":{operation}")]
+    return f"access denied to {operation}. Fix: allow {' and '.join(named or area.actions)}."
 
 
 def _unread(text: str) -> Line:

@@ -72,8 +72,9 @@ def _rollout(service: Any) -> Iterator[Line]:
 
 def _last_deployment(deployed: Deployed, cluster: str, name: str) -> Iterator[Line]:
     """Whether what runs is what was deployed last: ECS keeps the rolled-back deployment in its list."""
-    answer = deployed.client("ecs").list_service_deployments(cluster=cluster, service=name)
-    found = sorted(answer.get("serviceDeployments", ()), key=lambda item: item["createdAt"])
+    asked = {"cluster": cluster, "service": name}
+    told = deployed.account.listed("ecs", "list_service_deployments", "serviceDeployments", asked)
+    found = sorted(told, key=lambda item: item["createdAt"])
     if not found:
         return
     last = found[-1]
@@ -87,11 +88,15 @@ def _last_deployment(deployed: Deployed, cluster: str, name: str) -> Iterator[Li
 
 def _targets(deployed: Deployed, service: Any) -> Iterator[Line]:
     """Targets that come or go are neither healthy nor a fault."""
-    for group in [item["targetGroupArn"] for item in service.get("loadBalancers", ()) if "targetGroupArn" in item]:
+    for group in [
+        item["targetGroupArn"] for item in service.get("loadBalancers", ()) if "targetGroupArn" in item
+    ]:
         answer = deployed.client("elbv2").describe_target_health(TargetGroupArn=group)
         states = [item["TargetHealth"] for item in answer.get("TargetHealthDescriptions", ())]
         healthy = sum(state["State"] == "healthy" for state in states)
         bad = [state for state in states if state["State"] in ("unhealthy", "unavailable")]
         why = f": {bad[0].get('Description') or bad[0].get('Reason', '')}" if bad else ""
         good = not bad and (healthy > 0 or not service.get("desiredCount"))
-        yield judged(good, f"{healthy} of {len(states)} targets healthy{why}", healthy=healthy, targets=len(states))
+        yield judged(
+            good, f"{healthy} of {len(states)} targets healthy{why}", healthy=healthy, targets=len(states)
+        )

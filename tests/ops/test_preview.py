@@ -14,8 +14,8 @@ from ops import preview
 from ops.__main__ import main
 from ops.capture.program import PROJECT_ROOT, record
 from ops.capture.recording import RecordedInvoke, RecordedResource, Recording, Secret, Unknown
+from ops.permissions import DATA_POLICY, POLICIES
 from ops.preview import as_json
-from ops.preview_access import DATA_POLICY, POLICIES
 from ops.preview_clauses import COMPUTED
 from ops.preview_settings import SETTINGS
 from ops.preview_text import LIFECYCLE, render

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from ops.progress import Progress, confirmed, duration, someone_is_there
+from ops.progress import Progress, byte_count, confirmed, duration, someone_is_there
 
 
 class Terminal(io.StringIO):
@@ -121,6 +121,18 @@ def test_what_somebody_else_counts_may_fall() -> None:
 )
 def test_lengths_of_time_are_for_people(seconds: float, text: str) -> None:
     assert duration(seconds) == text
+
+
+@pytest.mark.parametrize(
+    ("count", "text"),
+    [(0, "0 bytes"), (1023, "1023 bytes"), (1536, "1.5 KiB"), (20 * 1024**3, "20 GiB"), (2**53, "8192 TiB")],
+)
+def test_bytes_are_shown_for_people(count: int, text: str) -> None:
+    assert byte_count(count) == text
+    stream = io.StringIO()
+    with Progress("Sent", None, stream=stream, shown=byte_count) as progress:
+        progress.advance(count)
+    assert stream.getvalue() == f"Sent: {text}\n"
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,1 @@
+"""What the workflows tell people on GitHub."""

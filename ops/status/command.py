@@ -1,0 +1,120 @@
+"""`python -m ops status`: one screen of a deployed stack: services and rollbacks, fleets, training, queues, index, alarms, cost.
+
+It is read from the stack's outputs and from AWS; nothing is changed.
+"""
+
+import argparse
+import sys
+import time
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+
+from ops.aws_calls import AwsCallError
+from ops.capture.stack_files import StackFileError, load_stack_config
+from ops.parallel import in_parallel
+from ops.preflight.account import Account
+from ops.preview import wants_colour
+from ops.stack_outputs import PROJECT_ROOT, StackOutputs, StackOutputsError, stack_outputs, stack_region
+from ops.status import alarms, cost, fleets, index, queues, services, training
+from ops.status.report import as_json, as_text, is_well
+from ops.status.sections import Deployed, Section, read_section
+
+AREAS = (
+    services.area("RAG service", output="rag_service", there_with="rag_url"),
+    services.area("Model server", output="inference_service", there_with="inference_url"),
+    fleets.area(),
+    training.area(),
+    queues.area(),
+    index.area(),
+    alarms.area(),
+    cost.area(),
+)
+WORKERS = 8
+SHORTEST_SECONDS, LONGEST_SECONDS = 5, 3600
+CLEAR = "\033[H\033[2J"
+EXAMPLE = """example:
+  python -m ops status --stack prod --watch 30
+  RAG service   !! the deployment of 2026-12-01 09:14 was rolled back (ROLLBACK_SUCCESSFUL): tasks failed to start
+  Ingestion     !! about 12 dead letters. See why: python -m ops redrive --stack prod --show
+
+Marks: ok, !! needs you, ?? could not be read, -- is not there. Exit code 1 tells of any !! or ??."""
+
+
+def main(
+    arguments: Sequence[str],
+    make_account: Callable[[str, str | None], Account] = Account,
+    sleep: Callable[[float], None] = time.sleep,
+    clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+) -> int:
+    """0 when all is well, 1 when something is unhealthy or could not be read, 2 on wrong usage."""
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    if options.watch and options.json:
+        parser.error("--watch is for people, --json for machines; give one of them")
+    try:
+        region = stack_region(options.stack)
+        project = load_stack_config(PROJECT_ROOT, options.stack.rpartition("/")[2]).project
+        outputs = stack_outputs(options.stack)
+
+        def look() -> tuple[Deployed, list[Section]]:
+            # Asked anew each time: an account remembers its answers.
+            return read(outputs, project, make_account(region, options.profile), clock())
+
+        return _watch(look, options.watch, sleep) if options.watch else _show(look, as_document=options.json)
+    except StackFileError as error:
+        print(error, file=sys.stderr)
+        return 2
+    except (AwsCallError, StackOutputsError) as error:
+        print(error, file=sys.stderr)
+        return 1
+
+
+def read(
+    outputs: StackOutputs, project: str, account: Account, now: datetime
+) -> tuple[Deployed, list[Section]]:
+    """All sections, read at once; one that cannot be read does not stop the others."""
+    deployed = Deployed(outputs, project, account, now)
+    return deployed, in_parallel(lambda area: read_section(area, deployed), AREAS, WORKERS)
+
+
+def _show(look: Callable[[], tuple[Deployed, list[Section]]], *, as_document: bool) -> int:
+    deployed, sections = look()
+    print(as_json(deployed, sections) if as_document else as_text(deployed, sections, colour=wants_colour()))
+    return 0 if is_well(sections) else 1
+
+
+def _watch(
+    look: Callable[[], tuple[Deployed, list[Section]]], seconds: int, sleep: Callable[[float], None]
+) -> int:
+    """Until somebody stops it: the screen is redrawn on a terminal, and printed again elsewhere."""
+    while True:
+        deployed, sections = look()
+        text = as_text(deployed, sections, colour=wants_colour())
+        print(f"{CLEAR}{text}" if sys.stdout.isatty() else f"{text}\n", flush=True)
+        sleep(seconds)
+
+
+def _parser() -> argparse.ArgumentParser:
+    permissions = sorted({action for area in AREAS for action in area.actions})
+    parser = argparse.ArgumentParser(
+        prog="python -m ops status",
+        description=__doc__,
+        epilog=f"{EXAMPLE}\n\nTakes {', '.join(permissions)}.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--stack", required=True, help="the stack; Pulumi tells its outputs")
+    parser.add_argument(
+        "--watch", type=_seconds, metavar="SECONDS",
+        help=f"look again and again, {SHORTEST_SECONDS} to {LONGEST_SECONDS} seconds apart",
+    )  # fmt: skip
+    parser.add_argument("--profile", help="profile of the AWS configuration to use")
+    parser.add_argument("--json", action="store_true", help="print JSON for machines")
+    return parser
+
+
+def _seconds(text: str) -> int:
+    if text.isascii() and text.isdigit() and SHORTEST_SECONDS <= int(text) <= LONGEST_SECONDS:
+        return int(text)
+    raise argparse.ArgumentTypeError(
+        f"{text!r} must be a whole number from {SHORTEST_SECONDS} to {LONGEST_SECONDS}"
+    )

@@ -1,0 +1,78 @@
+"""The vector index: whether its collection is up, and how many documents each index holds."""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from ops.preflight.account import UnansweredError
+from ops.status.metrics import newest_values
+from ops.status.sections import Area, Deployed, Line, absent, judged, ok
+
+OUTPUT = "vector_endpoint"
+# A collection may only be reachable inside its network, so its size is read from what it tells CloudWatch.
+# https://docs.aws.amazon.com/opensearch-service/latest/developerguide/monitoring-cloudwatch.html
+NAMESPACE, METRIC = "AWS/AOSS", "SearchableDocuments"
+PERIOD_SECONDS = 60
+LOOK_BACK_HOURS = 24
+
+
+def area() -> Area:
+    actions = ("aoss:BatchGetCollection", "cloudwatch:ListMetrics", "cloudwatch:GetMetricData")
+    return Area(title="Vector index", actions=actions, read=_read)
+
+
+def _read(deployed: Deployed) -> Iterator[Line]:
+    if not deployed.has(OUTPUT):
+        yield absent("not in this stack")
+        return
+    collection = collection_id(deployed.outputs.text(OUTPUT))
+    yield _collection(deployed, collection)
+    yield from _documents(deployed, collection)
+
+
+def collection_id(endpoint: str) -> str:
+    """The id at the start of a collection's endpoint. Raises UnansweredError for what is no endpoint."""
+    found = re.match(r"https://([a-z0-9]+)\.", endpoint)
+    if found is None:
+        raise UnansweredError(f"{endpoint} is no endpoint of a collection. Fix: run `pulumi up`")
+    return found[1]
+
+
+def _collection(deployed: Deployed, collection: str) -> Line:
+    answer = deployed.client("opensearchserverless").batch_get_collection(ids=[collection])
+    found = answer.get("collectionDetails", ())
+    if not found:
+        return judged(False, f"there is no collection {collection} any more. Fix: run `pulumi up`.")
+    status, name = found[0].get("status", ""), found[0].get("name", collection)
+    why = f": {found[0]['failureMessage']}" if found[0].get("failureMessage") else ""
+    good = status in ("ACTIVE", "UPDATING")
+    return judged(good, f"collection {name} is {status.lower()}{why}", collection=name, status=status)
+
+
+def _documents(deployed: Deployed, collection: str) -> Iterator[Line]:
+    """Every index that told of itself in the last two weeks; the alias points to one of them."""
+    asked = {
+        "Namespace": NAMESPACE,
+        "MetricName": METRIC,
+        "Dimensions": [{"Name": "CollectionId", "Value": collection}],
+    }
+    metrics = list(deployed.account.listed("cloudwatch", "list_metrics", "Metrics", asked))
+    unique = {index: metric for metric in metrics if (index := _index_name(metric))}
+    if not unique:
+        yield ok("no index has told CloudWatch of documents yet", documents=None)
+        return
+    values = newest_values(deployed, list(unique.values()), "Sum", PERIOD_SECONDS, LOOK_BACK_HOURS)
+    for index, documents in zip(unique, values, strict=True):
+        if documents is None:
+            yield ok(
+                f"{index}: nothing told for {LOOK_BACK_HOURS} h: idle, asleep or deleted",
+                index=index,
+                documents=None,
+            )
+        else:
+            yield ok(f"{index}: about {documents:,.0f} documents", index=index, documents=int(documents))
+
+
+def _index_name(metric: Mapping[str, Any]) -> str:
+    names = {item["Name"]: item["Value"] for item in metric.get("Dimensions", ())}
+    return names.get("IndexName", "")

@@ -1,0 +1,1 @@
+"""Datasets and model folders between this machine and the lake, on s3transfer."""
