@@ -47,7 +47,7 @@ MUTANTS = (
            'pulumi.Output.format("service/{0}/{1}", args.cluster_name, args.service_name)',
            'f"service/{args.cluster_name}/{args.service_name}"', ("tests/test_rag_service.py",)),
     Mutant("the halves of the scaling label are swapped", "components/load_balancer.py",
-           '"{0}/{1}", balancer.arn_suffix', '"{1}/{0}", balancer.arn_suffix', ("tests/test_rag_service.py",)),
+           '"{0}/{1}", self.arn_suffix', '"{1}/{0}", self.arn_suffix', ("tests/test_rag_service.py",)),
     Mutant("a test looks into an output and is not awaited", "tests/test_iam.py",
            "@pulumi.runtime.test\n", "", ("tests/test_house_rules.py",)),
     Mutant("the program runs before the recording stands", "ops/capture/program.py",
