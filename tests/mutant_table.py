@@ -256,7 +256,7 @@ MUTANTS = (
     Mutant("Inferentia of the first generation gets a server that finds no device", "components/model_servers.py",
            '"Inferentia2": 2, "Trainium": 2', '"Inferentia": 2, "Inferentia2": 2, "Trainium": 2', ("tests/test_model_servers.py",)),
     Mutant("a key among the server's arguments is printed", "components/config_inference_rules.py",
-           'name if name == "--api-key" else argument', "argument", ("tests/test_config_inference_rules.py",)),
+           'name if refused == "--api-key" else argument', "argument", ("tests/test_config_inference_rules.py",)),
     Mutant("a service opens and never closes", "components/config_inference_rules.py",
            "if schedules[other] and not schedules[key]:", "if False:", ("tests/test_config_inference_rules.py",)),
     Mutant("the model server refuses the RAG API's longest questions", "components/config_inference_rules.py",
