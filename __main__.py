@@ -43,7 +43,7 @@ data_lake = DataLake("data-lake", DataLakeArgs(config=config.data_lake, protect=
 shared_files = SharedFiles("shared-files", SharedFilesArgs(config=config.shared_files, network=network, protect=protect), on)
 cluster = Cluster("cluster", ClusterArgs(config=config.cluster, name_suffix=config.general.name_suffix), on)
 models = ModelAccess("models", ModelAccessArgs(config=config.answers, account=account), on)
-alarm_topic = AlarmTopic("alarms", AlarmTopicArgs(account=account, email=config.general.alarm_email), on) if config.training else None
+alarm_topic = AlarmTopic("alarms", AlarmTopicArgs(account=account, email=config.general.alarm_email), on) if config.training or config.inference else None
 
 fleets: dict[str, GpuFleet] = {}
 fleet_providers: list[pulumi.Input[str]] = []
@@ -119,7 +119,7 @@ if config.inference:
     inference = InferenceService("inference", InferenceServiceArgs(
         config=config.inference, fleet=serving_fleet, account=account, network=network, cluster=cluster,
         capacity=capacity, shared_files=shared_files, bucket_name=data_lake.bucket_name,
-        name_suffix=config.general.name_suffix, log_retention_days=log_days,
+        name_suffix=config.general.name_suffix, log_retention_days=log_days, alarm_topic=alarm_topic,
     ), on)
     shared_files.grant_mount(inference.role, serving_fleet.security_group_id)
     if inference.lake_folder:
@@ -136,7 +136,10 @@ if config.vector_store and config.rag_service:
         capacity=capacity, vector_store=vector_store, name_suffix=config.general.name_suffix,
         log_retention_days=log_days, built_image=rag_image, inference=inference,
     ), on)
-    models.grant_embed_and_answer(rag_service.role)
+    if rag_service.asks_bedrock:
+        models.grant_embed_and_answer(rag_service.role)
+    else:
+        models.grant_embed(rag_service.role)
     vector_store.grant_query(rag_service.role)
     pulumi.export("rag_url", rag_service.url)
     pulumi.export("rag_service", rag_service.service_name)

@@ -1,5 +1,6 @@
 """Rules over the model server: what would never start, never be reached, or be set twice. Pure."""
 
+import re
 import zoneinfo
 from collections.abc import Iterator
 
@@ -37,6 +38,7 @@ REFUSED_ARGUMENTS = {
     "--disable-log-stats": ("scaling reads the metrics that it switches off", "remove it"),
     "--config": ("a file could set again what the platform sets", "list its arguments one by one"),
 }  # fmt: skip
+MODEL_FOLDERS = ("models/fine-tuned/", "models/adapters/", "models/onnx/")
 UNREADABLE_FOLDERS = {
     "models/onnx/": "vLLM reads safetensors, not ONNX",
     "models/adapters/": "an adapter is no model by itself",
@@ -86,6 +88,9 @@ def _model_rules(inference: InferenceConfig) -> Iterator[Fault]:
     if not inference.model:
         yield fault("inferenceModel", "", "the model server needs a model",
                     "name one such as Qwen/Qwen2.5-7B-Instruct or models/fine-tuned/my-model, or set inference to false", "inference")  # fmt: skip
+    if inference.model.startswith("models/") and not inference.model.startswith(MODEL_FOLDERS):
+        yield fault("inferenceModel", inference.model, "is no folder of the lake that holds a model",
+                    "use one below models/fine-tuned/, such as models/fine-tuned/my-model", "inference")  # fmt: skip
     for folder, reason in UNREADABLE_FOLDERS.items():
         if inference.model.startswith(folder):
             yield fault("inferenceModel", inference.model, f"cannot be served: {reason}",
@@ -131,9 +136,10 @@ def _argument_rules(inference: InferenceConfig) -> Iterator[Fault]:
     """vLLM takes - and _ alike in the names of its arguments."""
     for argument in inference.server_arguments:
         name = argument.partition("=")[0].partition(" ")[0].replace("_", "-")
-        if name in REFUSED_ARGUMENTS:
-            reason, remedy = REFUSED_ARGUMENTS[name]
-            shown = name if name == "--api-key" else argument
+        refused = next((known for known in REFUSED_ARGUMENTS if _means(name, known)), None)
+        if refused:
+            reason, remedy = REFUSED_ARGUMENTS[refused]
+            shown = name if refused == "--api-key" else argument
             yield fault(
                 "inferenceServerArguments", shown, f"must not be given, since {reason}", remedy, "inference"
             )
@@ -141,6 +147,13 @@ def _argument_rules(inference: InferenceConfig) -> Iterator[Fault]:
     if first and not first[0].startswith("-"):
         yield fault("inferenceServerArguments", first[0], "must begin with an option, or it is taken for a second model",
                     "begin with one such as --max-num-seqs=64", "inference")  # fmt: skip
+
+
+def _means(typed: str, known: str) -> bool:
+    """Whether argparse may take it so: long options may be cut short, and short ones carry their value."""
+    if known.startswith("--"):
+        return len(typed) > len("--") and known.startswith(typed)
+    return re.fullmatch(rf"{known}\d*", typed) is not None
 
 
 def _fleet_rules(sections: Sections) -> Iterator[Fault]:
@@ -168,7 +181,12 @@ def _room_rules(inference: InferenceConfig, fleet: GpuFleetConfig) -> Iterator[F
     entries = [entry for entry in map(find, fleet.instance_types) if entry]
     if not entries or min(entry.accelerator_count for entry in entries) < inference.accelerators:
         return
-    each = min(servers_on(inference, fleet, entry) for entry in entries)
+    held = {entry.instance_type: servers_on(inference, fleet, entry) for entry in entries}
+    if len(set(held.values())) > 1:
+        counts = ", ".join(f"{name} {count}" for name, count in held.items())
+        yield fault("inferenceFleet", fleet.name, f"has types that hold different numbers of servers ({counts}), and ECS may start the largest for a single one",
+                    "make a fleet for each size", "gpuFleets", "inferenceAccelerators", "inference")  # fmt: skip
+    each = min(held.values())
     room = each * fleet.maximum
     if room < inference.maximum_tasks:
         nodes = -(-inference.maximum_tasks // each)

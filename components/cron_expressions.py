@@ -25,7 +25,7 @@ class CronField:
 FIELDS = (
     CronField(name="minutes", low=0, high=59),
     CronField(name="hours", low=0, high=23),
-    CronField(name="day of month", low=1, high=31, special=r"\?|L|LW|\d{1,2}W"),
+    CronField(name="day of month", low=1, high=31, special=r"\?|L|LW|([1-9]|[12]\d|3[01])W"),
     CronField(name="month", low=1, high=12, names=MONTHS),
     CronField(name="day of week", low=1, high=7, names=DAYS, special=r"\?|L|[1-7]L|[1-7]#[1-5]"),
     CronField(name="year", low=1970, high=2199),

@@ -119,13 +119,17 @@ def publisher(
 def model_copy(
     config: InferenceConfig, region: str, bucket_name: pulumi.Input[str], logs: dict[str, Any]
 ) -> dict[str, Any]:
-    """Brings the node's copy of a model up to date before the server starts; a second start copies what changed."""
+    """Brings the node's copy of a model up to date before the server starts; a second start copies what changed.
+
+    It deletes nothing: servers that start together on one node write under names of their own and rename, and one that
+    tidied up would take away what another is writing.
+    """
     source = pulumi.Output.format("s3://{0}/{1}", bucket_name, lake_folder(config.model))
     return {
         "name": COPY,
         "image": AWS_CLI_IMAGE,
         "essential": False,
-        "command": ["s3", "sync", "--delete", "--only-show-errors", source, model_path(config.model)],
+        "command": ["s3", "sync", "--only-show-errors", source, model_path(config.model)],
         "memoryReservation": COPY_MEMORY_MIB,
         "environment": _pairs({"AWS_REGION": region}),
         "mountPoints": [{"sourceVolume": "scratch", "containerPath": SCRATCH}],

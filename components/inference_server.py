@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import Iterable, Sequence
+from math import ceil
 
 from components import data_lake as lake
 from components.accelerators import Accelerator, find
@@ -95,13 +96,14 @@ def memory_mib(config: InferenceConfig, fleet: GpuFleetConfig) -> int:
 def deployment_percentages(config: InferenceConfig, fleet: GpuFleetConfig) -> tuple[int, int]:
     """The least healthy servers and the most servers of a deployment, in percent of the wanted ones.
 
-    With room for one server more than the most that run, old servers go when new ones answer. Without it, a new one
-    would wait for ever for the accelerators that an old one holds, so old ones go first: of two and more, half stay;
-    a single one leaves a gap, until its successor has loaded the model.
+    With room for one server more than the most that run, old servers go when new ones answer, one by one at the least
+    number: more new ones would wait for accelerators until ECS counts them as failed. Without that room, a new one would
+    wait for ever for those that an old one holds, so old ones go first: half stay where two and more always run; else
+    there is a gap, until a new one has loaded the model, since half of a single server is none.
     """
     room = fleet.maximum * min(servers_on(config, fleet, entry) for entry in _types(fleet))
     if room > config.maximum_tasks:
-        return 100, 200
+        return 100, 100 + ceil(100 / config.minimum_tasks)
     return (50, 100) if config.minimum_tasks > 1 else (0, 100)
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import pulumi
 import pulumi_aws as aws
 
+from components.alarm_topic import AlarmTopic
 from components.aws_account import AwsAccount
 from components.cluster import Cluster
 from components.config_gpu_sections import InferenceConfig
@@ -30,6 +31,7 @@ from components.shared_files import SharedFiles
 NODE_PORTS = (32768, 65535)
 # A node that the spot market takes back has this long.
 SPOT_NOTICE_SECONDS = 120
+UNANSWERED_PERIOD_SECONDS = 300
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,6 +46,7 @@ class InferenceServiceArgs:
     bucket_name: pulumi.Input[str]
     name_suffix: str
     log_retention_days: int
+    alarm_topic: AlarmTopic | None
 
 
 class InferenceService(pulumi.ComponentResource):
@@ -80,6 +83,7 @@ class InferenceService(pulumi.ComponentResource):
         task = InferenceTask(f"{name}-task", task_args, child)
         service = self._service(args, task, balancer)
         ServiceScaling(f"{name}-scaling", scaling_args(args, service, balancer), child)
+        self._add_alarm(args.alarm_topic, balancer)
         self.role = task.role
         self.url = balancer.url
         self.security_group_id = balancer.security_group_id
@@ -88,6 +92,26 @@ class InferenceService(pulumi.ComponentResource):
         self.lake_folder = lake_folder(args.config.model)
         self.register_outputs(
             {"url": self.url, "service_name": self.service_name, "served_name": self.served_name}
+        )
+
+    def _add_alarm(self, topic: AlarmTopic | None, balancer: LoadBalancer) -> None:
+        """Told when callers find no server, for whatever reason: no capacity, a model that does not load, closed."""
+        aws.cloudwatch.MetricAlarm(
+            f"{self.pulumi_resource_name}-unanswered",
+            alarm_description="Callers of the model server found none that serves: `aws ecs describe-services` shows why.",
+            namespace="AWS/ApplicationELB",
+            # What the balancer answers by itself where a target group has no healthy target.
+            # https://docs.aws.amazon.com/elasticloadbalancing/latest/application/load-balancer-troubleshooting.html
+            metric_name="HTTPCode_ELB_503_Count",
+            dimensions={"LoadBalancer": balancer.arn_suffix},
+            statistic="Sum",
+            period=UNANSWERED_PERIOD_SECONDS,
+            evaluation_periods=1,
+            comparison_operator="GreaterThanOrEqualToThreshold",
+            threshold=1,
+            treat_missing_data="notBreaching",
+            alarm_actions=[topic.topic_arn] if topic else [],
+            opts=pulumi.ResourceOptions(parent=self),
         )
 
     def _service(

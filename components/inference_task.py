@@ -80,6 +80,8 @@ class InferenceTask(pulumi.ComponentResource):
                 )
             ),
             volumes=[cache_volume(args.shared_files), {"name": "scratch", "host_path": SCRATCH}],
+            # An update does not wait for the model to load, so that ECS may still have to go back to the revision before.
+            skip_destroy=True,
             opts=child,
         )
         self.definition_arn = definition.arn

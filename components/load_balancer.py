@@ -51,6 +51,7 @@ class LoadBalancer(pulumi.ComponentResource):
     listener: aws.lb.Listener
     target_group: aws.lb.TargetGroup
     security_group_id: pulumi.Output[str]
+    arn_suffix: pulumi.Output[str]
     request_label: pulumi.Output[str]
     url: pulumi.Output[str]
 
@@ -61,10 +62,9 @@ class LoadBalancer(pulumi.ComponentResource):
         balancer = self._balancer(args)
         self.target_group = self._target_group(args)
         self.listener = self._listeners(args.certificate_arn, balancer)
+        self.arn_suffix = balancer.arn_suffix
         # https://docs.aws.amazon.com/autoscaling/application/APIReference/API_PredefinedMetricSpecification.html
-        self.request_label = pulumi.Output.format(
-            "{0}/{1}", balancer.arn_suffix, self.target_group.arn_suffix
-        )
+        self.request_label = pulumi.Output.format("{0}/{1}", self.arn_suffix, self.target_group.arn_suffix)
         scheme = "https" if args.certificate_arn else "http"
         self.url = pulumi.Output.format("{0}://{1}", scheme, balancer.dns_name)
         self.register_outputs({"url": self.url})

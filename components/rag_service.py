@@ -38,7 +38,8 @@ class RagServiceArgs:
 
 
 class RagService(pulumi.ComponentResource):
-    """The API at `url`; `role` is what the application may do, and is granted to from outside.
+    """The API at `url`; `role` is what the application may do, and is granted to from outside; answers are Bedrock's
+    where it `asks_bedrock`, embeddings always.
 
     A deployment whose tasks do not become healthy is rolled back. An image given by digest must be built for
     linux/arm64. With a certificate, `url` shows the balancer's own name: point the
@@ -48,6 +49,7 @@ class RagService(pulumi.ComponentResource):
     role: aws.iam.Role
     url: pulumi.Output[str]
     service_name: pulumi.Output[str]
+    asks_bedrock: bool
 
     def __init__(self, name: str, args: RagServiceArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("aiplatform:index:RagService", name, None, opts)
@@ -67,6 +69,7 @@ class RagService(pulumi.ComponentResource):
             ),
             opts=pulumi.ResourceOptions(parent=self),
         )
+        self.asks_bedrock = args.config.answer_provider == "bedrock"
         self.role = task.role
         self.url = balancer.url
         self.service_name = service.name

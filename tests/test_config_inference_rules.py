@@ -39,7 +39,7 @@ REFUSED: list[tuple[Mapping[str, Any], list[str]]] = [
     ({**INFERENCE, "inferenceMaximumTasks": 3}, [
         'inferenceMaximumTasks = 3: is more than the 2 nodes of the fleet serving hold (2). Fix: use at most 2, or raise the fleet\'s maximum to 3.',
     ]),
-    ({**INFERENCE, "inferenceAccelerators": 2, "inferenceMaximumTasks": 5, **fleets(instanceTypes=["g5.12xlarge", "g5.48xlarge"])}, [
+    ({**INFERENCE, "inferenceAccelerators": 2, "inferenceMaximumTasks": 5, **fleets(instanceTypes=["g5.12xlarge", "g6.12xlarge"])}, [
         'inferenceMaximumTasks = 5: is more than the 2 nodes of the fleet serving hold (4). Fix: use at most 4, or raise the fleet\'s maximum to 3.',
     ]),
     ({**INFERENCE, "inferenceMaximumTasks": 3, **fleets(instanceTypes=["inf2.24xlarge"], nodeImage="ecs-neuron")}, [
@@ -74,6 +74,16 @@ REFUSED: list[tuple[Mapping[str, Any], list[str]]] = [
     ]),
     ({**INFERENCE, "inferenceModel": "models/adapters/my-model"}, [
         'inferenceModel = models/adapters/my-model: cannot be served: an adapter is no model by itself. Fix: put a whole model, merged with its adapters, below models/fine-tuned/.',
+    ]),
+    ({**INFERENCE, "inferenceModel": "models/finetuned"}, [
+        'inferenceModel = models/finetuned: is no folder of the lake that holds a model. Fix: use one below models/fine-tuned/, such as models/fine-tuned/my-model.',
+    ]),
+    ({**INFERENCE, **fleets(instanceTypes=["g5.xlarge", "g5.12xlarge"])}, [
+        'inferenceFleet = serving: has types that hold different numbers of servers (g5.xlarge 1, g5.12xlarge 4), and ECS may start the largest for a single one. Fix: make a fleet for each size.',
+    ]),
+    ({**INFERENCE, "inferenceServerArguments": ["--tensor-parallel=2", "-tp2"]}, [
+        'inferenceServerArguments = --tensor-parallel=2: must not be given, since a server takes inferenceAccelerators devices. Fix: set that.',
+        'inferenceServerArguments = -tp2: must not be given, since a server takes inferenceAccelerators devices. Fix: set that.',
     ]),
     ({**INFERENCE, "inferenceServerArguments": ["--max_model_len=4096", "--dtype=half"]}, [
         'inferenceServerArguments = --max_model_len=4096: must not be given, since the longest request is inferenceContextTokens. Fix: set that.',
@@ -168,7 +178,7 @@ def test_a_schedule_that_aws_takes_is_taken(schedule: str) -> None:
 @pytest.mark.parametrize(
     ("schedule", "told"),
     [
-        ("60 8 ? * MON *", "minutes (60)"), ("0 8-25 ? * MON *", "hours (8-25)"), ("0 8 0 * ? *", "day of month (0)"),
+        ("60 8 ? * MON *", "minutes (60)"), ("0 8-25 ? * MON *", "hours (8-25)"), ("0 8 0 * ? *", "day of month (0)"), ("0 8 99W * ? *", "day of month (99W)"),
         ("0 8 ? 13 MON *", "month (13)"), ("0 8 ? MAI MON *", "month (MAI)"), ("0 8 ? * 0 *", "day of week (0)"),
         ("0 8 ? * MON 1969", "year (1969)"), ("? 8 ? * MON *", "minutes (?)"), ("*/0 8 ? * MON *", "minutes (*/0)"),
         ("0 8 ? * MON, *", "day of week (MON,)"), ("0 1-2-3 ? * MON *", "hours (1-2-3)"), ("0 8/x ? * MON *", "hours (8/x)"),

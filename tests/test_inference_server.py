@@ -138,7 +138,7 @@ class TestShareOfANode:
         ("types", "accelerators"),
         [
             (["g5.xlarge", "g6.xlarge"], 1),
-            (["g5.xlarge", "g5.12xlarge"], 1),
+            (["g5.xlarge", "g5.2xlarge"], 1),
             (["g5.12xlarge"], 1),
             (["g5.12xlarge"], 2),
             (["g5.12xlarge"], 4),
@@ -168,12 +168,13 @@ class TestShareOfANode:
         ("types", "nodes", "most", "least", "percentages"),
         [
             (["g5.xlarge"], 3, 2, 1, (100, 200)),
+            (["g5.xlarge"], 5, 4, 4, (100, 125)),
+            (["g5.xlarge"], 5, 4, 3, (100, 134)),
             (["g5.xlarge"], 2, 2, 1, (0, 100)),
             (["g5.xlarge"], 2, 2, 2, (50, 100)),
             (["g5.xlarge"], 1, 1, 1, (0, 100)),
             (["g5.12xlarge"], 1, 2, 1, (100, 200)),
             (["g5.12xlarge"], 1, 4, 1, (0, 100)),
-            (["g5.xlarge", "g5.12xlarge"], 2, 2, 1, (0, 100)),
         ],
     )
     def test_a_deployment_keeps_old_servers_only_where_there_is_room_for_new_ones(

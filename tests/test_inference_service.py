@@ -47,6 +47,26 @@ def tracking(recording: Recording, name: str) -> dict[str, Any]:
 
 
 class TestService:
+    def test_callers_who_find_no_server_raise_an_alarm_that_somebody_hears(self) -> None:
+        recording = served()
+        alarm = recording.one("aws:cloudwatch/metricAlarm:MetricAlarm", "inference-unanswered").inputs
+        balancer = recording.one(BALANCER, "inference-balancer").outputs["arnSuffix"]
+        assert (alarm["metricName"], alarm["dimensions"]) == (
+            "HTTPCode_ELB_503_Count",
+            {"LoadBalancer": balancer},
+        )
+        topic = recording.one("aws:sns/topic:Topic", "alarms-topic").outputs["arn"]
+        assert alarm["alarmActions"] == [topic], "a deployment that was given up would go unnoticed"
+
+    def test_an_api_that_does_not_ask_bedrock_may_not_ask_it(self) -> None:
+        answering = {
+            item.name
+            for item in served(**ANSWERING, answerProvider="inference").of_type(
+                "aws:iam/rolePolicy:RolePolicy"
+            )
+        }
+        assert "models-answer-rag-task-role" not in answering and "models-embed-rag-task-role" in answering
+
     def test_it_runs_on_its_fleet_and_nowhere_else(self) -> None:
         recording = served()
         made = service(recording).inputs

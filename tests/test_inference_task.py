@@ -10,12 +10,14 @@ import pytest
 from botocore.validate import ParamValidator
 
 from components.inference_containers import PUBLISHER_FILE
+from components.inference_server import memory_mib
 from gpu_node.watcher.containers import OPT_OUT_LABEL
 from inference_workloads import (
     DEFINITION,
     LAKE_MODEL,
     TASK_DEFINITION,
     TOKEN,
+    configured,
     containers,
     id_of,
     option,
@@ -55,6 +57,15 @@ def granted(recording: Recording, role: str) -> set[str]:
 
 
 class TestDefinition:
+    def test_the_revision_before_stays_for_a_deployment_that_goes_back_to_it(self) -> None:
+        assert definition(served())["skipDestroy"] is True, "ECS could not start servers of it any more"
+
+    @pytest.mark.parametrize("model", ["Qwen/Qwen2.5-7B-Instruct", LAKE_MODEL])
+    def test_a_server_and_its_helpers_share_what_ecs_can_give_them(self, model: str) -> None:
+        reserved = [item["memoryReservation"] for item in containers(served(inferenceModel=model)).values()]
+        most = memory_mib(*configured(inferenceModel=model))
+        assert most - 512 <= sum(reserved) <= most, "the last server of a node would find no room"
+
     @pytest.mark.parametrize("record", [served, served_on_neuron])
     @pytest.mark.parametrize("changes", EVERY_SHAPE.values(), ids=EVERY_SHAPE.keys())
     def test_ecs_accepts_it(self, record: Any, changes: dict[str, Any]) -> None:
@@ -160,9 +171,9 @@ class TestModelOfTheLake:
         copy = containers(served(inferenceModel=LAKE_MODEL, inferenceStartMinutes=45))["model-copy"]
         assert copy["startTimeout"] == 2700
 
-    def test_weights_that_left_the_lake_leave_the_node(self) -> None:
+    def test_servers_that_start_together_take_no_weights_from_each_other(self) -> None:
         copy = containers(served(inferenceModel=LAKE_MODEL))["model-copy"]
-        assert "--delete" in copy["command"], "old shards beside new ones make another model"
+        assert "--delete" not in copy["command"], "one would delete what another is still writing"
 
     def test_the_copying_image_is_pinned(self) -> None:
         copy = containers(served(inferenceModel=LAKE_MODEL))["model-copy"]

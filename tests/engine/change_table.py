@@ -10,6 +10,10 @@ NEW_TASK = """
     replace ecs.TaskDefinition rag-task-definition
     update ecs.Service rag-service
 """
+BEDROCK_ONLY_EMBEDS = """
+    create iam.RolePolicy models-embed-rag-task-role
+    delete iam.RolePolicy models-answer-rag-task-role
+"""
 RAG_ASLEEP = """
     delete below rag
     delete iam.RolePolicy models-answer-rag-task-role vector-store-query-rag-task-role
@@ -450,6 +454,7 @@ CHANGES: tuple[Change, ...] = (
             create iam.RolePolicy data-lake-read-inference-task-role
             create appautoscaling.ScheduledAction inference-scaling-open inference-scaling-close
             create vpc.SecurityGroupEgressRule rag-tasks-out-to-inference
+            {BEDROCK_ONLY_EMBEDS}
         """,
         alone=True,
     ),
@@ -797,7 +802,10 @@ CHANGES: tuple[Change, ...] = (
         what="answers from another provider",
         stack="prod",
         values={"answerProvider": "openai", "openaiModel": "gpt-4o-mini"},
-        expected=NEW_TASK,
+        expected=f"""
+            {NEW_TASK}
+            {BEDROCK_ONLY_EMBEDS}
+        """,
     ),
     # Orchestrator
     Change(
