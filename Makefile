@@ -10,7 +10,7 @@ SOURCES := __main__.py bootstrap components lambda_src rag_api gpu_node ops test
 .DEFAULT_GOAL := help
 PULUMI_PACKAGE := github.com/pulumi/pulumi/pkg/v3
 
-.PHONY: help preview test check format local bench bench-rag mutants lock images clean engine opensearch up-local preview-local destroy-local
+.PHONY: help preview test check format local bench bench-rag bench-transfer mutants lock images clean engine opensearch up-local preview-local destroy-local
 
 help: ## Show the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | while IFS="$$(printf '\t')" read -r name text; do printf '  make %-9s  %s\n' "$$name" "$$text"; done
@@ -34,13 +34,17 @@ format: .venv/.dev ## Format the code
 local: .venv/.dev ## Run ingestion, function and API on this machine, without an AWS account or Docker
 	@$(BIN)/python -m tests.local $(LOCAL)
 
-bench: .venv/.dev ## Measure the preview against its floor
+bench: .venv/.dev ## Measure the preview and the help against their floors
 	@$(BIN)/python -m benchmarks.preview
+	@$(BIN)/python -m benchmarks.help
 
 bench-rag: .venv/.dev .bench/.made ## Measure the pipeline, the API and the chunking against others
 	@$(BIN)/python -m benchmarks.orchestrator
 	@$(BIN)/python -m benchmarks.api
 	@$(BIN)/python -m benchmarks.chunking
+
+bench-transfer: .venv/.dev ## Measure uploads against others
+	@$(BIN)/python -m benchmarks.transfer
 
 mutants: .venv/.dev ## Break the code in known ways and count what the tests catch
 	@$(BIN)/python -m tests.mutants

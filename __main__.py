@@ -48,12 +48,11 @@ alarm_topic = AlarmTopic("alarms", AlarmTopicArgs(account=account, email=config.
 fleets: dict[str, GpuFleet] = {}
 fleet_providers: list[pulumi.Input[str]] = []
 for fleet_config in config.gpu_fleets:
-    fleet = GpuFleet(f"gpu-{fleet_config.name}", GpuFleetArgs(
+    fleet = fleets[fleet_config.name] = GpuFleet(f"gpu-{fleet_config.name}", GpuFleetArgs(
         config=fleet_config, account=account, network=network, shared_files=shared_files,
         cluster_name=cluster.cluster_name, machine_images=config.machine_images, tags=tags,
         node_metrics=config.node_metrics, log_retention_days=log_days,
     ), on)
-    fleets[fleet_config.name] = fleet
     if fleet.capacity_provider_name:  # what its tasks may do is granted to their own roles
         fleet_providers.append(fleet.capacity_provider_name)
         continue
@@ -61,8 +60,7 @@ for fleet_config in config.gpu_fleets:
     data_lake.grant_read(fleet.role, lake.RAW, lake.PROCESSED, lake.MODELS)
     data_lake.grant_write(fleet.role, lake.MODELS, lake.EVALUATIONS, lake.LOGS_TRAINING)
 capacity = cluster.use_capacity(fleet_providers)
-if fleets:
-    pulumi.export("gpu_fleets", {name: fleet.group_name for name, fleet in fleets.items()})
+pulumi.export("gpu_fleets", {name: fleet.group_name for name, fleet in fleets.items()})
 
 if config.training:
     training = Training("training", TrainingArgs(
@@ -145,8 +143,7 @@ if config.vector_store and config.rag_service:
     pulumi.export("rag_service", rag_service.service_name)
 
 if config.budget:
-    budget = Budget("budget", BudgetArgs(config=config.budget, tags=tags), on)
-    pulumi.export("budget", budget.budget_name)
+    pulumi.export("budget", Budget("budget", BudgetArgs(config=config.budget, tags=tags), on).budget_name)
 
 pulumi.export("bucket", data_lake.bucket_name)
 pulumi.export("cluster", cluster.cluster_name)

@@ -9,6 +9,7 @@ import itertools
 import json
 import re
 import sys
+import time
 from urllib.parse import parse_qs, unquote, urlsplit
 
 HEAD_LIMIT = 64 * 1024
@@ -23,12 +24,11 @@ class Lake:
     def __init__(self) -> None:
         self.objects: dict[str, int] = {}
         self.uploads: dict[str, dict[int, int]] = {}
-        self.requests = 0
+        self._busy_before = 0.0
         self._ids = itertools.count(1)
 
     def answer(self, method: str, target: str, length: int) -> tuple[int, str, str]:
         """Status, more header lines, and body of the answer to one request."""
-        self.requests += 1
         url = urlsplit(target)
         path, query = unquote(url.path), parse_qs(url.query, keep_blank_values=True)
         if method == "PUT":
@@ -65,9 +65,9 @@ class Lake:
             "objects": len(self.objects),
             "bytes": sum(self.objects.values()),
             "open": len(self.uploads),
-            "requests": self.requests - 1,
+            "busy_seconds": time.process_time() - self._busy_before,
         }
-        self.objects, self.uploads, self.requests = {}, {}, 0
+        self.objects, self.uploads, self._busy_before = {}, {}, time.process_time()
         return json.dumps(figures)
 
 

@@ -20,7 +20,7 @@ settings = BootstrapSettings(
     region=config.require("region"),
     owner_id=config.get("repositoryOwnerId") or "",
     repository_id=config.get("repositoryId") or "",
-    environments=tuple(config.get_object("environments") or ENVIRONMENTS),
+    environments=tuple((config.get("environments") or " ".join(ENVIRONMENTS)).split()),
     identity_provider_arn=config.get("identityProviderArn") or "",
 )
 provider = aws.Provider(

@@ -140,10 +140,13 @@ def manage_roles(place: Place) -> list[Statement]:
 
 def guard_bootstrap(place: Place) -> list[Statement]:
     """Of bucket and key only their use; of this program's roles, policies, provider and state nothing at all."""
-    own_state = [
-        pulumi.Output.concat(place.bucket_arn, "/.pulumi/", folder, "/", PROJECT, "/*")
-        for folder in ("backups", "history", "locks", "stacks")
-    ]
+    folders = (
+        f"backups/{PROJECT}",
+        f"history/{PROJECT}",
+        f"locks/organization/{PROJECT}",
+        f"stacks/{PROJECT}",
+    )
+    own_state = [pulumi.Output.concat(place.bucket_arn, "/.pulumi/", folder, "/*") for folder in folders]
     return [
         deny(
             ["iam:*"],

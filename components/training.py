@@ -74,7 +74,7 @@ class Training(pulumi.ComponentResource):
         self.register_outputs(self.addresses)
 
     @property
-    def addresses(self) -> dict[str, pulumi.Output[str] | int | None]:
+    def addresses(self) -> dict[str, pulumi.Output[str] | int | list[str] | None]:
         """What a command that starts and follows runs needs to know."""
         return {
             "spot_queue_arn": self.spot_queue_arn,
@@ -84,6 +84,7 @@ class Training(pulumi.ComponentResource):
             "multi_node_job_definition_arn": self.multi_node_job_definition_arn,
             "state_machine_arn": self.state_machine_arn,
             "stale_minutes": self._args.config.stale_minutes,
+            "instance_types": list(self._args.config.instance_types),
         }
 
     def _capacity_args(self) -> TrainingCapacityArgs:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 # Verb, the module whose `main` runs it, and what it does. A module is imported only when its verb is used.
 VERBS = {
     "advise": ("ops.advise.command", "which accelerator to take for a model, and Lambda, ECS or EKS"),
+    "diagram": ("ops.diagram.command", "pictures of a stack for mermaid, made from what it registers"),
     "download": ("ops.transfer.download", "fetch a folder or an object of the lake"),
     "bootstrap": (
         "ops.bootstrap",
@@ -19,6 +20,7 @@ VERBS = {
     "evaluate": ("ops.evaluation.command", "ask the API a file of questions and measure the answers"),
     "github": ("ops.github.command", "what the workflows tell people: a comment, an issue, a job's summary"),
     "images": ("ops.images.command", "pin the machine images of a stack, or check the pins (asks AWS)"),
+    "judge": ("ops.judges.command", "ask linters of others about the stacks, their files and the workflows"),
     "preflight": (
         "ops.preflight.command",
         "what an account lacks for a stack, before `pulumi up` (asks AWS)",

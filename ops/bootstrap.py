@@ -111,25 +111,20 @@ def recorded(settings: BootstrapSettings) -> Recording:
 
 
 def configuration(settings: BootstrapSettings) -> dict[str, str]:
-    """The settings as keys of the stack file; what is left at its default is left out."""
-    values = {
+    """The settings as keys of the stack file, all of them, so that none is left from an earlier run."""
+    return {
         "repository": settings.repository,
         "region": settings.region,
         "repositoryOwnerId": settings.owner_id,
         "repositoryId": settings.repository_id,
+        "environments": " ".join(settings.environments),
         "identityProviderArn": settings.identity_provider_arn,
     }
-    if settings.environments != ENVIRONMENTS:
-        values["environments"] = json.dumps(list(settings.environments))
-    return {key: value for key, value in values.items() if value}
 
 
 def commands(settings: BootstrapSettings) -> list[list[str]]:
     """What `--create` runs, in `bootstrap/` and with a state on this machine."""
     sets = [["pulumi", "config", "set", key, value] for key, value in configuration(settings).items()]
-    for command in sets:
-        if command[3] == "environments":
-            command[3:] = ["--type", "json", "environments", command[4]]
     return [["pulumi", "stack", "select", "--create", STACK], *sets, ["pulumi", "up"]]
 
 
@@ -229,4 +224,4 @@ def _run(command: Sequence[str], variables: Mapping[str, str]) -> "subprocess.Co
 
 
 def _quoted(word: str) -> str:
-    return word if all(mark not in word for mark in ' "$[{') else f"'{word}'"
+    return word if word and " " not in word else f"'{word}'"

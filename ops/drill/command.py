@@ -23,6 +23,7 @@ from ops.progress import confirmed, duration, someone_is_there
 from ops.stack_outputs import StackOutputsError
 from ops.train.costs import Prices
 from ops.train.options import add_prices
+from ops.train.prices import prices_of
 from ops.train.runs import Attempt
 from ops.train.stack import TrainingStack
 
@@ -163,7 +164,8 @@ class Command:
             clock=self.clock,
         )
         seen, stopped_watching = watch.until_it_goes_on(chosen.run)
-        prices = Prices(spot=self.options.spot_price, on_demand=self.options.on_demand_price)
+        given = Prices(spot=self.options.spot_price, on_demand=self.options.on_demand_price)
+        prices = prices_of(seen.run, self.stack, given)
         verdict = judge(seen, prices, stopped_watching)
         if self.options.json:
             print(

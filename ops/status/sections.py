@@ -100,7 +100,7 @@ def read_section(area: Area, deployed: Deployed) -> Section:
         lines.append(_unread(_refused(area, error)))
     except (AwsCallError, BotoCoreError, StackOutputsError, UnansweredError) as error:
         cause = error.__cause__
-        if isinstance(cause, ClientError):
+        if isinstance(cause, ClientError) and error_code(cause).startswith(DENIED):
             lines.append(_unread(_refused(area, cause)))
         else:
             lines.append(_unread(f"{' '.join(str(error).split()).rstrip('.')}."))

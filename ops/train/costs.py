@@ -11,10 +11,11 @@ Saves = Mapping[Attempt, Sequence[tuple[float, int]]]
 
 @dataclass(frozen=True, kw_only=True)
 class Prices:
-    """USD for an hour of one node, as the person gave them; None where not known."""
+    """USD for an hour of one node; None where not known. `source` tells which the person did not give, or why one is missing."""
 
     spot: float | None = None
     on_demand: float | None = None
+    source: str = ""
 
     def of(self, capacity: str) -> float | None:
         return self.spot if capacity == "spot" else self.on_demand
@@ -34,6 +35,7 @@ class Costs:
     usd: float | None
     usd_per_useful_hour: float | None
     on_demand_usd_per_hour: float | None
+    prices_from: str = ""
 
 
 def costs(run: Run, saves: Saves, prices: Prices, now: float) -> Costs:
@@ -53,6 +55,7 @@ def costs(run: Run, saves: Saves, prices: Prices, now: float) -> Costs:
         usd=usd,
         usd_per_useful_hour=usd / useful if usd is not None and lost is not None and useful > 0 else None,
         on_demand_usd_per_hour=on_demand,
+        prices_from=prices.source,
     )
 
 

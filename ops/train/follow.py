@@ -8,6 +8,7 @@ from collections.abc import Callable
 from ops.aws_calls import AwsCallError
 from ops.train import logs, view
 from ops.train.costs import Prices, costs
+from ops.train.prices import prices_of
 from ops.train.runs import Run, read_run
 from ops.train.stack import Clients, TrainingStack
 
@@ -55,7 +56,7 @@ class Watcher:
     def _print(self, run: Run) -> int:
         now = self._clock()
         saves = {attempt: logs.saves(self._clients, attempt) for attempt in run.attempts}
-        sums = costs(run, saves, self._prices, now)
+        sums = costs(run, saves, prices_of(run, self._stack, self._prices), now)
         if self._as_json:
             document = view.document(run, saves, sums, now, self._stack.stale_minutes)
             print(json.dumps(document, indent=2))

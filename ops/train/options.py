@@ -71,7 +71,10 @@ def add_prices(verb: argparse.ArgumentParser) -> None:
     """The options `--spot-price` and `--on-demand-price`."""
     for kind in ("spot", "on-demand"):
         verb.add_argument(
-            f"--{kind}-price", type=_price, metavar="USD", help=f"of an hour of one node on {kind}"
+            f"--{kind}-price",
+            type=_price,
+            metavar="USD",
+            help=f"of an hour of one node on {kind} (default: the dated table's, where all nodes are of one type)",
         )
 
 

@@ -14,7 +14,8 @@ OUTPUT = "training"
 class TrainingStack:
     """ARNs, as the stack exports them; those for jobs over several nodes are "" where it has none.
 
-    `stale_minutes` without a checkpoint raise the stack's alarm; 0 where it has none.
+    `stale_minutes` without a checkpoint raise the stack's alarm; 0 where it has none. `instance_types` are those that a
+    node may be of, the first being that of jobs over several nodes; empty where the stack does not tell them yet.
     """
 
     state_machine_arn: str
@@ -24,6 +25,12 @@ class TrainingStack:
     multi_node_queue_arn: str = ""
     multi_node_job_definition_arn: str = ""
     stale_minutes: int = 0
+    instance_types: tuple[str, ...] = ()
+
+    @property
+    def region(self) -> str:
+        """That of its ARNs."""
+        return self.state_machine_arn.split(":")[3]
 
     @property
     def queues(self) -> dict[str, str]:
@@ -71,6 +78,7 @@ def training_stack(outputs: StackOutputs) -> TrainingStack:
     known = [item.name for item in fields(TrainingStack)]
     found = {name: values[name] for name in known if values.get(name)} if isinstance(values, dict) else {}
     found["stale_minutes"] = _minutes(found.get("stale_minutes"))
+    found["instance_types"] = tuple(found.get("instance_types", ()))
     try:
         return TrainingStack(**found)
     except TypeError:

@@ -62,6 +62,8 @@ def costs_lines(costs: Costs) -> Iterator[str]:
     if useful is not None and on_demand:
         line += f" ({(1 - useful / on_demand) * 100:.0f} % saved)"
     yield f"{line}."
+    if costs.prices_from:
+        yield f"Prices: {costs.prices_from}."
     if costs.usd is None and costs.paid_hours:
         yield "Give --spot-price and --on-demand-price (USD per node and hour) to know the cost."
 

@@ -37,9 +37,7 @@ def main(arguments: Sequence[str], make_client: Callable[..., Any] = aws_client)
     try:
         bucket, region = bucket_of(options)
         settings = settings_of(options)
-        client = make_client(
-            "s3", region, options.profile, max_pool_connections=max(settings.concurrency, 10)
-        )
+        client = make_client("s3", region, options.profile, max_pool_connections=2 * settings.concurrency)
         report = _fetch(client, bucket, options, settings)
     except (StackFileError, TransferError) as error:
         print(error, file=sys.stderr)

@@ -3,6 +3,7 @@
 import os
 import tempfile
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,17 @@ from ops.transfer.sending import MOST_FAILURES, Begun, Counted, Outcome, Setting
 from ops.transfer.targets import Target
 
 TEMPORARY = ".part-"
+DAMAGED = "what arrived is not what the lake holds: it changed meanwhile, or was damaged; run this again"
+
+
+def _umask() -> int:
+    """What the process takes from the modes of new files; it can be read only by setting it."""
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask
+
+
+UMASK = _umask()
 
 
 def fetch_files(
@@ -24,22 +36,26 @@ def fetch_files(
     """
     outcome, unchecked = Outcome(), 0
     begun, temporary = Begun(), []
+    settled: list[tuple[Target, Future[tuple[str, bool]]]] = []
     try:
-        with manager_for(client, settings) as manager:
+        # Checking and renaming go on beside the fetching, so that a break costs only what is under way.
+        with ThreadPoolExecutor(settings.concurrency) as pool, manager_for(client, settings) as manager:
             for target in targets:
                 if begun.failures >= MOST_FAILURES:
                     break
                 path = _temporary(target.path)
                 temporary.append(path)
                 future = manager.download(bucket, target.key, path, subscribers=[begun, Counted(count)])
-                begun.add(future, (target, path))
-            for (target, path), future in begun.futures:
-                reason = failure_of(future, f"fetching {target.key}")
-                unchecked += _settle(client, bucket, target, path, reason, outcome)
+                begun.add(future, target)
+                settled.append((target, pool.submit(_settle, client, bucket, target, path, future)))
+            for target, settling in settled:
+                reason, was_unchecked = settling.result()
+                unchecked += was_unchecked
+                _note(target, reason, outcome)
     finally:
         for path in temporary:
             Path(path).unlink(missing_ok=True)
-    outcome.dropped = len(targets) - len(begun.futures)
+    outcome.dropped = len(targets) - len(settled)
     return outcome, unchecked
 
 
@@ -51,30 +67,28 @@ def _temporary(path: Path) -> str:
     return name
 
 
-def _settle(client: Any, bucket: str, target: Target, path: str, reason: str, outcome: Outcome) -> bool:
-    """Checks what was fetched and puts it in its place; whether it could not be checked."""
-    same: bool | None = True
-    if not reason:
-        try:
-            head = head_of(client, bucket, target.key)
-            same = holds_same_bytes(path, head) if head else False
-        except AwsCallError as error:
-            reason = str(error)
-    if not reason and (same is False or os.path.getsize(path) != target.length):
-        reason = (
-            "what arrived is not what the lake holds: it changed meanwhile, or was damaged; run this again"
-        )
+def _settle(client: Any, bucket: str, target: Target, path: str, future: Any) -> tuple[str, bool]:
+    """Waits for a file, checks it and puts it in its place: why not, or "", and whether it could not be checked."""
+    reason = failure_of(future, f"fetching {target.key}")
+    if reason:
+        return reason, False
+    try:
+        head = head_of(client, bucket, target.key)
+        same = holds_same_bytes(path, head) if head else False
+        if same is False or os.path.getsize(path) != target.length:
+            return DAMAGED, False
+        os.chmod(path, 0o666 & ~UMASK)
+        os.replace(path, target.path)
+    except AwsCallError as error:
+        return str(error), False
+    except OSError as error:
+        return f"it cannot be put in its place: {error.strerror}", False
+    return "", same is None
+
+
+def _note(target: Target, reason: str, outcome: Outcome) -> None:
     if reason:
         outcome.failures.append((target.key, reason))
-        return False
-    os.chmod(path, 0o666 & ~_umask())
-    os.replace(path, target.path)
-    outcome.done.append(target.key)
-    outcome.bytes_done += target.length
-    return same is None
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+    else:
+        outcome.done.append(target.key)
+        outcome.bytes_done += target.length

@@ -1,12 +1,18 @@
 """The client that the transfer manager gets: S3's own, which remembers the uploads in parts that are open."""
 
 import _thread
+import signal
 import threading
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
 from ops.aws_calls import AwsCallError, told
+from ops.transfer.checksums import crc32_text
+from ops.transfer.parts import MIB
+
+# Ten of them at a time are 640 MiB.
+MOST_BYTES_IN_MEMORY = 64 * MIB
 
 
 class LakeClient:
@@ -37,6 +43,13 @@ class LakeClient:
         return answer
 
     def upload_part(self, **asked: Any) -> Any:
+        """UploadPart. A part of moderate size is read once, rather than for its checksum and for the wire apart."""
+        body = asked["Body"]
+        if len(body) <= MOST_BYTES_IN_MEMORY:
+            asked.pop("ChecksumAlgorithm")
+            body.signal_transferring()
+            data = body.read()
+            asked |= {"Body": data, "ChecksumCRC32": crc32_text(data)}
         return _interruptible(self._client.upload_part, asked)
 
     def complete_multipart_upload(self, **asked: Any) -> Any:
@@ -63,11 +76,16 @@ def _interruptible(call: Callable[..., Any], asked: dict[str, Any]) -> Any:
 
 @contextmanager
 def nothing_left_open(client: Any, bucket: str) -> Generator[LakeClient]:
-    """The client for a transfer manager. Whatever upload is still open in the end is given up, by any way out."""
+    """The client for a transfer manager. Whatever upload is still open in the end is given up, by any way out.
+
+    SIGTERM, by which a container or a machine is stopped, ends the block as Ctrl-C does.
+    """
     lake = LakeClient(client)
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         yield lake
     finally:
+        signal.signal(signal.SIGTERM, before)
         for upload_id, key in lake.open_uploads.items():
             _give_up(lake, bucket, key, upload_id)
 

@@ -76,10 +76,18 @@ def _walk(folder: str, prefix: str, above: tuple[tuple[int, int], ...], tree: Tr
         tree.empty_folders += 1
     for entry in entries:
         key = prefix + unicodedata.normalize("NFC", entry.name)
-        if entry.is_dir():
+        if _is_folder(entry):
             _walk(entry.path, f"{key}/", (*above, here), tree)
         else:
             _add(entry.path, key, tree)
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:
+        # A link to itself.
+        return False
 
 
 def _add(path: str, key: str, tree: Tree) -> None:
@@ -92,7 +100,11 @@ def _add(path: str, key: str, tree: Tree) -> None:
             fault = fault or "it may not be read"
         part_bytes(status.st_size)
     except OSError as error:
-        fault = "it is a link to nothing" if os.path.islink(path) else f"it cannot be read: {error.strerror}"
+        fault = (
+            "it is a link that leads nowhere"
+            if os.path.islink(path)
+            else f"it cannot be read: {error.strerror}"
+        )
     except PartError as error:
         fault = str(error)
     if fault:

@@ -79,6 +79,10 @@ class Engine:
     def refresh(self, *flags: str) -> Result:
         return self._operate("refresh", "--yes", "--skip-preview", *flags)
 
+    def drift(self) -> Result:
+        """A refresh that changes nothing, and fails where the account is not as the state says."""
+        return self._operate("refresh", "--preview-only", "--expect-no-changes")
+
     def destroy(self, *flags: str) -> Result:
         """With its preview, since that is what refuses to destroy a protected stack before anything is gone."""
         return self._operate("destroy", "--yes", *flags)

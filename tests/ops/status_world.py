@@ -47,7 +47,9 @@ class World:
             "deployments": [{"status": "PRIMARY", "rolloutState": "COMPLETED"}],
             "loadBalancers": [{"targetGroupArn": f"arn:aws:elasticloadbalancing:{PLACE}:targetgroup/rag-tg/6d0"}],
         }  # fmt: skip
-        self.deployments = [{"createdAt": NOW - timedelta(days=2), "status": "SUCCESSFUL"}]
+        self.deployments: list[dict[str, Any]] = [
+            {"createdAt": NOW - timedelta(days=2), "status": "SUCCESSFUL"}
+        ]
         self.targets = ["healthy", "healthy"]
         self.nodes = ["InService", "InService"]
         self.activities: list[dict[str, Any]] = []
@@ -120,7 +122,7 @@ class World:
             "GetCallerIdentity": lambda: {"Account": ACCOUNT_ID},
             "DescribeBudget": lambda AccountId, BudgetName: {"Budget": {
                 "BudgetName": BudgetName, "BudgetType": "COST", "TimeUnit": "MONTHLY",
-                "BudgetLimit": self.limit, "CalculatedSpend": self.spend,
+                "BudgetLimit": self.limit, **({"CalculatedSpend": self.spend} if self.spend else {}),
             }},
         }  # fmt: skip
 

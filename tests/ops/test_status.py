@@ -10,7 +10,7 @@ from tests.ops.status_world import DEAD, OUTPUTS, QUEUE, World, activity, usd
 
 Change = Callable[[World], object]
 REBALANCE = "At 2026-12-02T11:00:00Z an instance was taken out of service in response to an EC2 instance rebalance recommendation."
-GONE = "At 2026-12-02T11:00:00Z an instance was taken out of service in response to an EC2 health check that indicated it has been terminated or stopped."
+GONE = "At 2026-12-02T11:00:00Z an instance was taken out of service in response to an EC2 health check indicating it has been terminated or stopped."
 SHRINK = "At 2026-12-02T11:00:00Z a user request update changed the desired capacity, shrinking the capacity from 3 to 2."
 
 
@@ -22,7 +22,7 @@ def test_a_healthy_stack_is_well_in_every_part() -> None:
     for words in (
         "2 of 2 tasks run",
         "2 of 2 targets healthy",
-        "inference: 2 of 2 nodes in service (at most 4), 0 taken back by EC2 in 24 h",
+        "inference: 2 of 2 nodes in service (at most 4), 0 lost in 24 h",
         "about 3 messages wait, 1 are worked on",
         "the oldest is 40 s old",
         "no dead letters",
@@ -49,7 +49,7 @@ def test_a_healthy_stack_is_well_in_every_part() -> None:
         ("Model server", lambda w: w.targets.clear(), "0 of 0 targets healthy"),
         ("GPU fleets", lambda w: (w.nodes.pop(), w.activities.append(
             activity("Launching a new EC2 instance", StatusCode="Failed", StatusMessage="Could not launch Spot Instances. UnfulfillableCapacity"))),
-         "1 of 2 nodes in service (at most 4), 0 taken back by EC2 in 24 h; the last start failed: Could not launch"),
+         "1 of 2 nodes in service (at most 4), 0 lost in 24 h; the last start failed: Could not launch"),
         ("Training", lambda w: w.environment.update(status="INVALID", statusReason="CLIENT_ERROR - no such template"),
          "training-capacity-spot is invalid, 8 vCPUs now: CLIENT_ERROR - no such template"),
         ("Ingestion", lambda w: w.counts.update({DEAD: (10, 2, 0)}), "about 12 dead letters. See why: python -m ops redrive --stack prod --show"),
@@ -75,7 +75,7 @@ def test_what_is_wrong_is_told_and_makes_its_part_unhealthy(title: str, change: 
             {"taskDefinition": "arn:x/rag-api:8", "rolloutState": "IN_PROGRESS"}), "rag-api:8 is being deployed"),
         ("RAG service", lambda w: w.service.update(desiredCount=0, runningCount=0, loadBalancers=[]), "0 of 0 tasks run"),
         ("GPU fleets", lambda w: w.nodes.append("Pending"), "2 of 2 nodes in service"),
-        ("GPU fleets", lambda w: w.nodes.__setitem__(0, "Pending:Wait"), "1 of 2 nodes in service (at most 4), 0 taken back by EC2 in 24 h; 1 on the way"),
+        ("GPU fleets", lambda w: w.nodes.__setitem__(0, "Pending:Wait"), "1 of 2 nodes in service (at most 4), 0 lost in 24 h; 1 on the way"),
         ("Training", lambda w: w.executions.append("run"), "run runs on spot since 60 min, attempt 2, interrupted 1 times so far"),
         ("Ingestion", lambda w: w.metrics.clear(), "CloudWatch has no age of the oldest message yet"),
         ("Vector index", lambda w: w.indexes.clear(), "no index has told CloudWatch of documents yet"),
@@ -93,7 +93,7 @@ def test_what_is_under_way_or_not_known_yet_is_no_alarm(title: str, change: Chan
     assert words in world.text(title)
 
 
-def test_nodes_that_ec2_took_back_within_a_day_are_counted_once_each() -> None:
+def test_nodes_that_were_lost_within_a_day_are_counted_once_each() -> None:
     world = World()
     ending = "Terminating EC2 instance: i-"
     world.activities = [
@@ -103,7 +103,7 @@ def test_nodes_that_ec2_took_back_within_a_day_are_counted_once_each() -> None:
         activity("Launching a new EC2 instance: i-4", GONE, 4),
         activity(f"{ending}5", REBALANCE, 25),
     ]
-    assert "2 taken back by EC2 in 24 h" in world.text("GPU fleets")
+    assert "2 lost in 24 h" in world.text("GPU fleets")
 
 
 def test_the_first_rollback_is_history_once_a_later_deployment_succeeded() -> None:

@@ -106,12 +106,12 @@ def test_an_unknown_stack_is_wrong_usage_and_one_without_outputs_a_failure(
 
 
 def test_a_profile_that_does_not_exist_is_told_in_every_part(
-    world: World, capsys: pytest.CaptureFixture[str]
+    world: World, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def refuse(*_: Any) -> Any:
         raise AwsCallError("AWS failed at connecting to AWS: The config profile (nobody) could not be found.")
 
-    world.account.client = refuse  # type: ignore[method-assign]
+    monkeypatch.setattr(world.account, "client", refuse)
     assert run(world) == 1
     assert capsys.readouterr().out.count("(nobody) could not be found") == len(command.AREAS)
 

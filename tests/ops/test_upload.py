@@ -5,6 +5,7 @@ import json
 import os
 import signal
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -129,13 +130,24 @@ def raised_in_the_thread(client: Any) -> Callable[..., Any]:
 def pressed_on_the_keyboard(client: Any) -> Callable[..., Any]:
     def upload_part(**asked: Any) -> Any:
         if asked["PartNumber"] == 2:
-            os.kill(os.getpid(), signal.SIGINT)
+            signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+            raise OSError(5, "the connection is gone")
         return client.upload_part(**asked)
 
     return upload_part
 
 
-@pytest.mark.parametrize("interrupt", [raised_in_the_thread, pressed_on_the_keyboard])
+def machine_is_stopped(client: Any) -> Callable[..., Any]:
+    def upload_part(**asked: Any) -> Any:
+        if asked["PartNumber"] == 2:
+            signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGTERM)
+            raise OSError(5, "the connection is gone")
+        return client.upload_part(**asked)
+
+    return upload_part
+
+
+@pytest.mark.parametrize("interrupt", [raised_in_the_thread, pressed_on_the_keyboard, machine_is_stopped])
 def test_an_interrupt_during_a_part_leaves_nothing_open(
     lake: Lake,
     tmp_path: Path,
@@ -248,7 +260,9 @@ def test_json_tells_every_failure(lake: Lake, tmp_path: Path, capsys: pytest.Cap
     assert run(tmp_path, "raw", "--json") == 1
     document = json.loads(capsys.readouterr().out)
     assert document["sent"] == ["raw/a"]
-    assert document["failed"] == [{"name": str(tmp_path / "gone"), "reason": "it is a link to nothing"}]
+    assert document["failed"] == [
+        {"name": str(tmp_path / "gone"), "reason": "it is a link that leads nowhere"}
+    ]
 
 
 def test_after_ten_failures_the_rest_is_not_tried(
