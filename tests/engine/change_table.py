@@ -58,6 +58,7 @@ MODEL_SERVER_ON = """
     create iam.RolePolicy inference-task-execution-policy shared-files-mount-inference-task-role
     create vpc.SecurityGroupIngressRule shared-files-mount-inference-task-role
     create ecs.TaskDefinition inference-task-definition
+    create cloudwatch.MetricAlarm inference-unanswered
     create ecs.Service inference-service
     create ServiceScaling inference-scaling
     create appautoscaling.Target inference-scaling-target
