@@ -16,6 +16,12 @@ INTERRUPTED_EXIT_CODE = "75"
 # What Batch says of an attempt whose instance was interrupted or ended.
 # https://docs.aws.amazon.com/batch/latest/userguide/job_retries.html
 HOST_LOST = "Host EC2*"
+# Batch takes 600 to 86,400 seconds. https://docs.aws.amazon.com/batch/latest/APIReference/API_JobStateTimeLimitAction.html
+UNFIT_JOB_REASONS = (
+    "MISCONFIGURATION:COMPUTE_ENVIRONMENT_MAX_RESOURCE",
+    "MISCONFIGURATION:JOB_RESOURCE_REQUIREMENT",
+)
+UNFIT_JOB_SECONDS = 600
 
 
 def retry_strategy(attempts: int) -> aws.batch.JobDefinitionRetryStrategyArgsDict:
@@ -32,6 +38,14 @@ def retry_strategy(attempts: int) -> aws.batch.JobDefinitionRetryStrategyArgsDic
             {"on_reason": "*", "action": "EXIT"},
         ],
     }
+
+
+def unfit_job_actions() -> list[aws.batch.JobQueueJobStateTimeLimitActionArgsDict]:
+    """A job that no node of its queue can hold would wait for ever; it is cancelled instead."""
+    return [
+        {"reason": reason, "state": "RUNNABLE", "action": "CANCEL", "max_time_seconds": UNFIT_JOB_SECONDS}
+        for reason in UNFIT_JOB_REASONS
+    ]
 
 
 def container_properties(

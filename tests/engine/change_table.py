@@ -530,7 +530,7 @@ CHANGES: tuple[Change, ...] = (
     Change(
         what="a later alarm of training without progress",
         stack="staging",
-        values={"trainingStaleMinutes": 180},
+        values={"trainingStaleMinutes": 90},
         expected="""
             update cloudwatch.MetricAlarm training-alarms-no-checkpoint training-alarms-no-output
             update lambda.Function training-progress-check-function
