@@ -10,6 +10,9 @@ from components.user_data import extra_script_fault
 
 # The images' own snapshots; a smaller volume is refused when an instance starts. DLAMI release notes and the
 # ECS-optimized AMI page, read 2026-12-01.
+# Of a type's memory, what ECS registers at least: the kernel and the agent keep some.
+# https://docs.aws.amazon.com/AmazonECS/latest/developerguide/memory-management.html
+JOB_MEMORY_SHARE = 0.95
 IMAGE_VOLUME_GIB = {"dlami": 75, "ecs-gpu": 30, "ecs-neuron": 30}
 BOOT_SCRIPTS = {"dlami": "dlami", "ecs-gpu": "ecs", "ecs-neuron": "ecs"}
 
@@ -186,7 +189,7 @@ def _job_rules(sections: Sections, entries: list[Accelerator]) -> Iterator[Fault
                     f"use {needed} or more")  # fmt: skip
     fits = [entry for entry in entries
             if entry.accelerator_count >= training.job_gpus and entry.vcpus >= training.job_vcpus
-            and entry.memory_gib * 1024 > training.job_memory_mib]  # fmt: skip
+            and entry.memory_gib * 1024 * JOB_MEMORY_SHARE >= training.job_memory_mib]  # fmt: skip
     if not fits:
         asked = f"{training.job_gpus} GPUs, {training.job_vcpus} vCPUs, {training.job_memory_mib} MiB"
         yield fault("trainingInstanceTypes", ", ".join(training.instance_types), f"no type holds one job ({asked}; some memory is the host's own)",

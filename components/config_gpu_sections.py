@@ -115,7 +115,7 @@ class TrainingConfig:
     submissions: int = setting("trainingSubmissions", 5, between(1, 50))
     run_hours: int = setting("trainingRunHours", 168, between(1, 672, "hours"))
     nodes: int = setting("trainingNodes", 1, between(1, 64, "nodes"))
-    stale_minutes: int = setting("trainingStaleMinutes", 60, never_or(10, 1440, "minutes"))
+    stale_minutes: int = setting("trainingStaleMinutes", 180, never_or(10, 1440, "minutes"))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -26,6 +26,7 @@ from components.image_reference import repository_arn_of
 from components.machine_images import ROOT_DEVICES, image_changes_ignored, image_id
 from components.network import Network
 from components.node_agent import LOG_ACTIONS, node_log_group_name
+from components.training_job import unfit_job_actions
 from components.user_data import render_multipart
 
 NODE_IMAGE = "ecs-gpu"
@@ -214,6 +215,7 @@ class TrainingCapacity(pulumi.ComponentResource):
                 state=self._state,
                 priority=1,
                 compute_environment_orders=[{"order": 1, "compute_environment": environment.arn}],
+                job_state_time_limit_actions=unfit_job_actions(),
                 # A node that starts before it may register waits for nothing.
                 opts=pulumi.ResourceOptions(parent=self, depends_on=[permission]),
             )

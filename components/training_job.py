@@ -10,6 +10,13 @@ from components.config_gpu_sections import TrainingConfig
 from components.efa import efa_devices
 from components.job_facts import HOST_LOST, INTERRUPTED_EXIT_CODE, MOUNT_ROOT, SCRATCH
 
+# Batch takes 600 to 86,400 seconds. https://docs.aws.amazon.com/batch/latest/APIReference/API_JobStateTimeLimitAction.html
+UNFIT_JOB_REASONS = (
+    "MISCONFIGURATION:COMPUTE_ENVIRONMENT_MAX_RESOURCE",
+    "MISCONFIGURATION:JOB_RESOURCE_REQUIREMENT",
+)
+UNFIT_JOB_SECONDS = 600
+
 
 def retry_strategy(attempts: int) -> aws.batch.JobDefinitionRetryStrategyArgsDict:
     """Another attempt after a lost host or a saved interruption, and after nothing else.
@@ -25,6 +32,14 @@ def retry_strategy(attempts: int) -> aws.batch.JobDefinitionRetryStrategyArgsDic
             {"on_reason": "*", "action": "EXIT"},
         ],
     }
+
+
+def unfit_job_actions() -> list[aws.batch.JobQueueJobStateTimeLimitActionArgsDict]:
+    """A job that no node of its queue can hold would wait for ever; it is cancelled instead."""
+    return [
+        {"reason": reason, "state": "RUNNABLE", "action": "CANCEL", "max_time_seconds": UNFIT_JOB_SECONDS}
+        for reason in UNFIT_JOB_REASONS
+    ]
 
 
 def container_properties(

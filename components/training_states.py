@@ -28,6 +28,9 @@ from components.training_tasks import (
 # What Batch says of an attempt that it has ended for its time.
 # https://docs.aws.amazon.com/batch/latest/userguide/job_timeouts.html
 ATTEMPT_TIMED_OUT = "*exceeded timeout*"
+# What it says of a job that no node of the queue could hold, and that it has cancelled for that.
+# https://docs.aws.amazon.com/batch/latest/userguide/job_stuck_in_runnable.html
+NO_NODE_FITS = "*MISCONFIGURATION:*"
 # Looks after a run's time is over, at each of which its job is told to end once more.
 TRIES_TO_END = 20
 SEEN = "$.seen.jobs[0]"
@@ -169,6 +172,7 @@ def _judge(config: TrainingConfig) -> State:
         "Choices": [
             {"And": [is_present(f"{SEEN}.JobQueue"), given_up], "Next": "CountSubmission"},
             {"Or": _of_job_or_main_node("StatusReason", StringMatches=ATTEMPT_TIMED_OUT), "Next": "TimedOut"},
+            {**present(f"{SEEN}.StatusReason", StringMatches=NO_NODE_FITS), "Next": "NoNodeFits"},
             {"Or": stopped, "Next": "Stopped"},
             {"And": [interrupted, submitted_too_often], "Next": "InterruptedTooOften"},
             {"And": [interrupted, leaves_spot], "Next": "FallBack"},
@@ -208,6 +212,7 @@ def _endings(config: TrainingConfig) -> dict[str, State]:
     return {
         "Succeeded": {"Type": "Succeed"},
         **failures,
+        "NoNodeFits": {"Type": "Fail", "Error": "NoNodeFits", "CausePath": f"{SEEN}.StatusReason"},
         "JobFailed": {**job_failed, "CausePath": f"{SEEN}.StatusReason"},
         "MainNodeFailed": {**job_failed, "CausePath": f"{MAIN_NODE}.StatusReason"},
         "FailedWithoutReason": {**job_failed, "Cause": "AWS Batch gives no reason; the job's log may."},

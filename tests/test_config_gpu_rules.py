@@ -106,8 +106,8 @@ REFUSED_TRAINING: list[tuple[dict[str, Any], list[str]]] = [
     ({**TRAINING, "trainingJobVcpus": 9}, [
         "trainingInstanceTypes = g5.2xlarge: no type holds one job (1 GPUs, 9 vCPUs, 14336 MiB; some memory is the host's own). Fix: list a larger type, or lower trainingJobGpus, trainingJobVcpus or trainingJobMemoryMib.",
     ]),
-    ({**TRAINING, "trainingJobMemoryMib": 32_768}, [
-        "trainingInstanceTypes = g5.2xlarge: no type holds one job (1 GPUs, 4 vCPUs, 32768 MiB; some memory is the host's own). Fix: list a larger type, or lower trainingJobGpus, trainingJobVcpus or trainingJobMemoryMib.",
+    ({**TRAINING, "trainingJobMemoryMib": 31_130}, [
+        "trainingInstanceTypes = g5.2xlarge: no type holds one job (1 GPUs, 4 vCPUs, 31130 MiB; some memory is the host's own). Fix: list a larger type, or lower trainingJobGpus, trainingJobVcpus or trainingJobMemoryMib.",
     ]),
     ({**TRAINING, "trainingNodes": 2}, [
         'trainingInstanceTypes = g5.2xlarge: has no EFA, so a multi-node job would wait for its network. Fix: list a type with EFA such as p4d.24xlarge, or set trainingNodes to 1.',

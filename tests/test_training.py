@@ -37,6 +37,18 @@ def node_statements(settings: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 @kinds
+def test_a_job_that_no_node_can_hold_does_not_wait_for_ever(kind: str) -> None:
+    actions = (
+        record_workloads(TRAINING).one(QUEUE, f"training-capacity-{kind}").inputs["jobStateTimeLimitActions"]
+    )
+    reasons = {item["reason"].partition(":")[0] for item in actions}
+    assert reasons == {"MISCONFIGURATION"}, "a wait for capacity is no fault of the job"
+    assert {(item["state"], item["action"], item["maxTimeSeconds"]) for item in actions} == {
+        ("RUNNABLE", "CANCEL", 600)
+    }
+
+
+@kinds
 def test_no_node_runs_while_no_job_waits(kind: str) -> None:
     resources = environment(kind)
 

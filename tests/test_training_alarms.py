@@ -179,4 +179,4 @@ def test_a_stack_that_raises_no_alarm_has_no_topic() -> None:
 
 
 def test_training_tells_the_bound_to_those_who_show_runs(prod: Recording) -> None:
-    assert prod.exports["training"]["stale_minutes"] == 60
+    assert prod.exports["training"]["stale_minutes"] == 180

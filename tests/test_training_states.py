@@ -163,6 +163,15 @@ def test_a_run_that_took_too_long_ends_with_its_job() -> None:
     assert batch.looks == LOOKS_IN_A_RUN + 1
 
 
+def test_a_job_that_fits_on_no_node_ends_the_run_and_says_why() -> None:
+    reason = "Canceled by JobStateTimeLimit action due to reason: MISCONFIGURATION:JOB_RESOURCE_REQUIREMENT"
+    cancelled = failed(reason, isCancelled=True)
+    execution, batch = run([WAITING, cancelled], [SUCCEEDED])
+
+    assert (execution.error, execution.cause) == ("NoNodeFits", reason), "nobody would learn what to mend"
+    assert batch.queues == ["spot"]
+
+
 @pytest.mark.parametrize("flag", ["isTerminated", "isCancelled"])
 def test_a_job_that_somebody_ended_is_not_submitted_again_though_it_saved_its_work(flag: str) -> None:
     execution, batch = run([RUNNING, failed("enough", 75, **{flag: True})], [SUCCEEDED])

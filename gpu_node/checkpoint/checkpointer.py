@@ -49,6 +49,7 @@ class Checkpointer:
     """
 
     FAILURES_IN_A_ROW = 3
+    RETRY_SECONDS = 60
     # Before the first save has been measured: it comes early (after 9 minutes by default) and measures.
     ASSUMED_SAVE_SECONDS = 1.0
 
@@ -204,7 +205,7 @@ class Checkpointer:
     def save(self, step: int, write: Write) -> None:
         """Saves now, on rank 0, unless this step is saved already.
 
-        A failure is reported, and the next interval tries again. Raised are the third in a row, and what `write`
+        A failure is reported, and tried again after a minute, then after the next interval. Raised are the third in a row, and what `write`
         itself gets wrong before anything was saved; but nothing while the node goes, since the run has to resume.
         """
         self._asked = False
@@ -225,7 +226,11 @@ class Checkpointer:
             self._note_saved(checkpoint, self._clock() - started)
             if self._carrier and (self._upload or target is self._scratch):
                 self._carrier.put(checkpoint)
-        self._steps_since, self._waiting_since = step, self._clock()
+        self._steps_since, self._waiting_since = step, self._clock() - self._waited_already()
+
+    def _waited_already(self) -> float:
+        """The first failure in a row is tried again soon: by the clock nothing is lost but a moment of the file system."""
+        return max(0.0, self.seconds_between_saves - self.RETRY_SECONDS) if self._failures == 1 else 0.0
 
     def _is_final(self, step: int, error: Exception) -> bool:
         say(f"ERROR: step {step}: {error}")

@@ -32,13 +32,19 @@ class Containers:
 
     def running(self) -> list[Container]:
         """The containers that run now; raises OSError or subprocess.SubprocessError when Docker gives no answer."""
-        ids = _docker("ps", "--quiet", "--no-trunc", "--filter", f"label={TASK_LABEL}", check=True).split()
+        ids = self._ids()
         if not ids:
             return []
         # Fails for a container that ended meanwhile, and tells of all others.
         lines = _docker("inspect", "--format", "{{.Id}} {{.State.Pid}} {{json .Config.Labels}}", *ids)
-        found = (line.split(" ", 2) for line in lines.splitlines() if line)
+        found = [line.split(" ", 2) for line in lines.splitlines() if line]
+        untold = set(ids) - {id for id, _, _ in found}
+        if untold & set(self._ids() if untold else ()):
+            raise OSError(f"Docker tells nothing of {len(untold)} containers that run")
         return [Container(id, int(pid)) for id, pid, labels in found if _is_work(json.loads(labels))]
+
+    def _ids(self) -> list[str]:
+        return _docker("ps", "--quiet", "--no-trunc", "--filter", f"label={TASK_LABEL}", check=True).split()
 
     def send(self, container: Container, signal: Signals) -> None:
         """Signals the first process of a container."""

@@ -96,6 +96,9 @@ class NodeEnd:
         log.warning("the node is ended: %s", self._reason)
         try:
             self._terminate()
+        except subprocess.TimeoutExpired as error:
+            # AWS may have taken the call all the same: it is not made again before the node should be gone.
+            log.error("whether the node is ended is not known: %s", one_line(error))
         except (OSError, subprocess.SubprocessError) as error:
             log.error("the node could not be ended, which is tried again: %s", one_line(error))
             self._refused = True

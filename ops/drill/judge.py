@@ -14,7 +14,10 @@ MOST_LOST_SECONDS = 60
 
 @dataclass(frozen=True, kw_only=True)
 class Seen:
-    """The run, the attempt that was interrupted (as it is now), the one after it, and what both have said."""
+    """The run, the attempt that was interrupted (as it is now), the one after it, and what both have said.
+
+    `wasted` attempts began on the node after it had its notice, and went with it.
+    """
 
     run: Run
     notice_sent: float
@@ -23,6 +26,7 @@ class Seen:
     last_line_before: float | None = None
     after: Attempt | None = None
     said_after: Sequence[Said] = ()
+    wasted: int = 0
 
     @property
     def saved_on_notice(self) -> Said | None:
@@ -135,10 +139,15 @@ def _faults(seen: Seen, *, heard: bool, lost: float | None, stopped_watching: st
         yield stopped_watching or _why_over(seen)
     elif went_on.kind is Kind.BEGAN:
         yield "the next attempt found no valid checkpoint, and began anew"
+    if seen.wasted:
+        yield (
+            "the run was tried again on the node that was about to go, which costs one of trainingAttempts. Check that "
+            "the node's boot log (its log group, stream INSTANCE_ID/boot) tells of no failure"
+        )
     if seen.before.stopped is not None and not heard:
         yield (
             "the run did not hear the notice: nothing was saved after it. Check that the program handles SIGTERM and is not "
-            "behind a shell, and the watcher on the node (journalctl -u interruption-watcher)"
+            "behind a shell, and the watcher's log (the log group of the nodes, stream INSTANCE_ID/watcher)"
         )
     elif lost is not None and lost >= MOST_LOST_SECONDS:
         yield f"{lost:.0f} s of work were lost, and less than {MOST_LOST_SECONDS} s may be"

@@ -89,6 +89,7 @@ class Watch:
             last_line_before=last_line_at(self.clients, before),
             after=after,
             said_after=said_after,
+            wasted=sum(one.started > self.notice_sent and self._goes_too(one) for one in run.attempts),
         )
 
     def _as_it_is_now(self, run: Run) -> Attempt:
@@ -100,10 +101,15 @@ class Watch:
         ]
         return max(same, key=lambda attempt: attempt.started, default=self.before)
 
+    def _goes_too(self, attempt: Attempt) -> bool:
+        """Whether it began on the node that is about to go, and goes with it."""
+        return bool(attempt.node) and attempt.node == self.before.node
+
     def _after(self, run: Run) -> tuple[Attempt | None, Sequence[Said]]:
         """The first attempt since that went on, with what it said; until one did, the newest."""
         later = sorted(
-            (one for one in run.attempts if one.started > self.notice_sent), key=lambda one: one.started
+            (one for one in run.attempts if one.started > self.notice_sent and not self._goes_too(one)),
+            key=lambda one: one.started,
         )
         heard: Sequence[Said] = ()
         for attempt in later:

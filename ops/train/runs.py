@@ -27,6 +27,7 @@ class Attempt:
     reason: str = ""
     log_group: str = ""
     log_stream: str = ""
+    node: str = ""
 
     @property
     def outcome(self) -> str:
@@ -178,10 +179,12 @@ def _attempts(job: dict[str, Any], main: dict[str, Any], capacity: str) -> Itera
             exit_code=inside.get("exitCode"),
             reason=_one_line(attempt.get("statusReason", ""), inside.get("reason", "")),
             log_stream=inside.get("logStreamName", ""),
+            node=inside.get("containerInstanceArn", ""),
         )
     if main["status"] == "RUNNING":
         stream, started = container.get("logStreamName", ""), main["startedAt"] / MILLISECONDS
-        yield Attempt(**common, started=started, stopped=None, log_stream=stream)
+        node = container.get("containerInstanceArn", "")
+        yield Attempt(**common, started=started, stopped=None, log_stream=stream, node=node)
 
 
 def _one_line(*texts: str) -> str:

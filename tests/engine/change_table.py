@@ -58,6 +58,7 @@ MODEL_SERVER_ON = """
     create iam.RolePolicy inference-task-execution-policy shared-files-mount-inference-task-role
     create vpc.SecurityGroupIngressRule shared-files-mount-inference-task-role
     create ecs.TaskDefinition inference-task-definition
+    create cloudwatch.MetricAlarm inference-unanswered
     create ecs.Service inference-service
     create ServiceScaling inference-scaling
     create appautoscaling.Target inference-scaling-target
@@ -529,7 +530,7 @@ CHANGES: tuple[Change, ...] = (
     Change(
         what="a later alarm of training without progress",
         stack="staging",
-        values={"trainingStaleMinutes": 180},
+        values={"trainingStaleMinutes": 90},
         expected="""
             update cloudwatch.MetricAlarm training-alarms-no-checkpoint training-alarms-no-output
             update lambda.Function training-progress-check-function

@@ -349,11 +349,16 @@ def test_a_container_host_that_fails_to_boot_takes_no_task_and_powers_off(
     assert node.calls[-1] == "shutdown -h now", "a node without any use would be paid for"
 
 
-def test_a_batch_node_leaves_the_agents_settings_to_batch(boot: Callable[..., Boot]) -> None:
+def test_a_batch_node_leaves_its_cluster_to_batch_and_takes_no_job_once_it_is_to_go(
+    boot: Callable[..., Boot],
+) -> None:
     node = boot("batch")
 
     assert (node.status, node.called("train")) == (0, ["train --cache "]), "the extra script did not run once"
-    assert node.called("written /etc/ecs") == [], "the node would leave the cluster that Batch made for it"
+    settings = node.called("written /etc/ecs")
+    assert settings == ["written /etc/ecs/ecs.config ECS_ENABLE_SPOT_INSTANCE_DRAINING=true"], (
+        "an interrupted job would be tried again on the node that goes, or the node would leave Batch's cluster"
+    )
 
 
 START_WATCHER = "systemctl enable --now /opt/ai-platform/watcher/interruption-watcher.service"

@@ -391,6 +391,18 @@ def test_a_save_that_fails_is_told_and_tried_again(
     assert capsys.readouterr().err.count("ERROR: step") == 4
 
 
+def test_the_first_save_that_fails_is_tried_again_after_a_minute(tmp_path: Path) -> None:
+    with training(tmp_path, interval=SaveInterval(seconds=1000)) as run:
+        run.step_seconds = 10.0
+        write = failing(run, OSError("a moment of the file system"), failures=(2,))
+        for run.step in range(1, 309):
+            run.clock.now += run.step_seconds
+            run.checkpoints.after_step(run.step, write)
+    assert run.saved == [100, 200, 206, 306], (
+        "a moment of the file system would double what a lost node costs"
+    )
+
+
 def test_a_save_that_keeps_failing_ends_the_run(tmp_path: Path) -> None:
     with pytest.raises(CheckpointError, match="disk full"), training(tmp_path, interval=EVERY_STEP) as run:
         write = failing(run, OSError("disk full"), failures=range(2, 9))

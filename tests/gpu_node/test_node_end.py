@@ -1,6 +1,7 @@
 """An interactive node ends when nobody uses it or it is too old, on a clock that the tests turn."""
 
 import os
+import subprocess
 from pathlib import Path
 from signal import Signals
 from typing import Any
@@ -26,6 +27,7 @@ class Node:
         self.signals: list[tuple[float, Signals]] = []
         self.ended: list[float] = []
         self.refusals = 0
+        self.failure: Exception = OSError("no\nnetwork")
         self.processes = [Process(4711, 1)]
         limits = Limits(idle, life, BOOTED_AT)
         self.announcer = Announcer(self)
@@ -47,7 +49,7 @@ class Node:
     def _terminate(self) -> None:
         self.ended.append(self.minutes)
         if len(self.ended) <= self.refusals:
-            raise OSError("no\nnetwork")
+            raise self.failure
 
     def run(self, until_minute: float) -> None:
         while self.minutes <= until_minute:
@@ -204,6 +206,13 @@ def test_an_end_that_is_under_way_is_not_asked_for_again() -> None:
 
     node.run(77)
     assert node.ended == [62, 77], "a node that did not end would be paid for ever"
+
+
+def test_an_end_that_may_have_been_taken_is_not_asked_for_again_at_once() -> None:
+    node = Node(life=HOUR)
+    node.refusals, node.failure = 1, subprocess.TimeoutExpired("aws", 60)
+    node.run(76.5)
+    assert node.ended == [62], "the group would want two nodes fewer, and end a neighbour"
 
 
 def test_the_group_wants_one_node_fewer(gpus: Path) -> None:

@@ -56,7 +56,11 @@ if command == "ps" and rest[:3] == ["--quiet", "--no-trunc", "--filter"]:
 elif command == "inspect" and rest[:2] == ["--format", "{{.Id}} {{.State.Pid}} {{json .Config.Labels}}"]:
     for id in rest[2:]:
         if id == "ended":
+            del containers[id]
+            json.dump(containers, open(os.path.join(folder, "containers"), "w"))
             sys.exit(f"no such object: {id}")
+        if id == "mute":
+            sys.exit("the daemon does not answer")
         print(id, containers[id]["pid"], json.dumps(containers[id]["labels"]))
 elif command == "kill" and rest[0] == "--signal":
     print(*rest[1:], file=open(os.path.join(folder, "told"), "a"))
@@ -141,6 +145,19 @@ def test_a_container_that_ends_between_two_questions_hides_no_other(
     Announcer(Containers()).announce(LATE, "a notice")
 
     assert docker.told() == ["SIGTERM job"]
+
+
+def test_docker_is_asked_again_when_it_told_nothing_of_what_runs(
+    docker: Docker, start: Callable[..., subprocess.Popen[str]], caplog: pytest.LogCaptureFixture
+) -> None:
+    docker.runs(job=(start(SAVES).pid, TASK), mute=(1, TASK))
+    announcer = Announcer(Containers())
+    announcer.announce(LATE, "a notice")
+    assert docker.told() == [] and "cannot be listed" in caplog.text
+
+    docker.runs(job=(start(SAVES).pid, TASK))
+    announcer.announce(LATE, "a notice")
+    assert docker.told() == ["SIGTERM job"], "a moment's failure of Docker would cost the work of the node"
 
 
 def test_docker_is_asked_again_when_it_gave_no_answer(

@@ -57,12 +57,13 @@ def running(number: int = 1, since: float = 1, node: str = NODE, **more: Any) ->
     """A job whose newest attempt runs on a node; times are minutes."""
     found = job(number, "RUNNING", **more)
     found["startedAt"] = int((T0 + since * 60) * 1000)
-    cluster = f"arn:aws:ecs:{PLACE}:container-instance/training-spot"
-    found["container"] |= {
-        "logStreamName": found["jobName"],
-        "containerInstanceArn": f"{cluster}/{node}",
-    }
+    found["container"] |= {"logStreamName": found["jobName"], "containerInstanceArn": on_node(node)}
     return found
+
+
+def on_node(node: str) -> str:
+    """A node as ECS names it."""
+    return f"arn:aws:ecs:{PLACE}:container-instance/training-spot/{node}"
 
 
 @dataclass
@@ -128,14 +129,15 @@ class DrillWorld(World):
         old = self.jobs[-1]
         began = (old["startedAt"] / 1000 - T0) / 60
         over = attempt(began, (self.now - T0) / 60, reason, code, old["container"]["logStreamName"])
+        over["container"]["containerInstanceArn"] = old["container"]["containerInstanceArn"]
         old["attempts"].append(over)
         old["status"] = status
 
-    def next_attempt(self, stream: str = "run-1-2") -> None:
+    def next_attempt(self, stream: str = "run-1-2", node: str = OTHER_NODE) -> None:
         """The same job runs again, on another node."""
         again = self.jobs[-1]
         again["status"], again["startedAt"] = "RUNNING", int(self.now * 1000)
-        again["container"] = {**again["container"], "logStreamName": stream}
+        again["container"] |= {"logStreamName": stream, "containerInstanceArn": on_node(node)}
 
     def run(self, *arguments: str) -> tuple[int, str, str]:
         """The command's exit code, standard output and standard error."""

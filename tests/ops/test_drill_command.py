@@ -89,7 +89,7 @@ class TestPass:
 
     def test_a_run_that_goes_on_with_on_demand_capacity_passes_too(self) -> None:
         world = market()
-        new = running(2, since=BEGINS + 40, jobQueue=STACK.on_demand_queue_arn)
+        new = running(2, since=BEGINS + 40, node=OTHER_NODE, jobQueue=STACK.on_demand_queue_arn)
         world.script[2:] = [
             (2400, lambda: world.jobs.append(new)),
             (2430, lambda: world.write(resumed(400), "run-1-2")),
@@ -126,6 +126,23 @@ class TestPass:
 
 
 class TestFail:
+    def test_a_run_that_is_tried_again_on_the_node_that_goes_fails(self) -> None:
+        world = market()
+        world.script[2:] = [
+            (18, lambda: world.next_attempt(node=NODE)),
+            (40, lambda: world.write(resumed(400), "run-1-2")),
+            (121, lambda: world.end_attempt(HOST_LOST)),
+            (300, lambda: world.next_attempt("run-1-3")),
+            (330, lambda: world.write(resumed(400), "run-1-3")),
+        ]
+        code, out, _ = world.run("--yes")
+        assert code == 1 and "tried again on the node that was about to go" in out, (
+            "two attempts are lost for one"
+        )
+        assert "Resumed: from step 400 on spot, 6 min after the notice." in out, (
+            "it goes on with the next node only"
+        )
+
     def test_a_run_that_does_not_hear_the_notice_fails_and_what_it_lost_is_estimated(self) -> None:
         code, out, _ = lost_host().run("--yes")
         assert code == 1
