@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
 
-# Of a placeholder of these names no value holds a slash, so a bucket's ARN is no object's.
-# https://docs.aws.amazon.com/AmazonS3/latest/userguide/bucketnamingrules.html
-WITHOUT_SLASH = "BucketName"
+# What a placeholder may stand for, where that is not anything: the name of a bucket has no slash, so its ARN is no
+# object's. https://docs.aws.amazon.com/AmazonS3/latest/userguide/bucketnamingrules.html
+VALUES = {"Account": "[^:]*", "BucketName": "[^:/]*", "Partition": "[^:]*", "Region": "[^:]*"}
 # Keys of every request. Tags of the resource and of the request are not among them: only some actions look at those.
 # https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_condition-keys.html.
 _GLOBAL = """
@@ -75,7 +75,7 @@ def _expression(pattern: str) -> re.Pattern[str]:
     """`arn:${Partition}:s3:::${BucketName}/${ObjectName}` as an expression."""
     parts = PLACEHOLDER.split(pattern)
     texts = [re.escape(text) for text in parts[::2]]
-    values = ["[^/]*" if name == WITHOUT_SLASH else ".*" for name in parts[1::2]]
+    values = [VALUES.get(name, ".*") for name in parts[1::2]]
     return re.compile("".join(text + value for text, value in zip(texts, [*values, ""], strict=True)))
 
 
