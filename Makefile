@@ -10,7 +10,7 @@ SOURCES := __main__.py bootstrap components lambda_src rag_api gpu_node ops test
 .DEFAULT_GOAL := help
 PULUMI_PACKAGE := github.com/pulumi/pulumi/pkg/v3
 
-.PHONY: help preview test check format local bench bench-rag bench-transfer mutants lock images clean engine opensearch up-local preview-local destroy-local
+.PHONY: help preview test check format local bench bench-rag bench-transfer mutants judges diagrams lock images clean engine opensearch up-local preview-local destroy-local
 
 help: ## Show the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | while IFS="$$(printf '\t')" read -r name text; do printf '  make %-9s  %s\n' "$$name" "$$text"; done
@@ -21,11 +21,18 @@ preview: .venv/.run ## Show what `pulumi up` would build, without an AWS account
 test: .venv/.dev ## Run the tests
 	@$(BIN)/python -m pytest $(PARALLEL)
 
-check: .venv/.dev ## Format, lint, types and tests, as CI runs them
+check: .venv/.dev .judges/.made ## Format, lint, types and tests, as CI runs them
 	$(BIN)/ruff format --check --force-exclude $(SOURCES)
 	$(BIN)/ruff check $(SOURCES)
 	$(BIN)/ty check
 	$(BIN)/python -m pytest $(PARALLEL)
+	$(BIN)/python -m ops judge
+
+judges: .venv/.dev .judges/.made ## Ask the linters of others about stacks, documents, scripts and workflows
+	@$(BIN)/python -m ops judge
+
+diagrams: .venv/.run ## Write the pictures of the architecture anew
+	@$(BIN)/python -m ops diagram --write
 
 format: .venv/.dev ## Format the code
 	$(BIN)/ruff format --force-exclude $(SOURCES)
@@ -55,6 +62,7 @@ images: .venv/.run ## Pin the machine images of a stack (STACK=dev; needs AWS cr
 lock: .venv/.dev ## Lock the packages anew after a change of pyproject.toml
 	$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-annotate --no-header pyproject.toml -o requirements.txt
 	$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-annotate --no-header --group dev -c requirements.txt pyproject.toml -o requirements-dev.txt
+	$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-annotate --no-header ops/judges/requirements.in -o ops/judges/requirements.txt
 	$(BIN)/uv pip compile -q --universal --python-version 3.13 --generate-hashes --no-annotate --no-header rag_api/requirements.in -o rag_api/requirements.txt
 	$(BIN)/uv pip compile -q --python-platform aarch64-manylinux_2_28 --python-version 3.13 --generate-hashes --no-annotate --no-header lambda_src/ingestion/requirements.in -o lambda_src/ingestion/requirements.txt
 	$(BIN)/uv pip compile -q --only-binary :all: --python-platform x86_64-manylinux_2_28 --python-version 3.13 --generate-hashes --no-annotate --no-header gpu_node/examples/requirements.in -o gpu_node/examples/requirements.txt
@@ -69,7 +77,7 @@ up-local preview-local destroy-local: .venv/.dev
 	@$(BIN)/python -m tests.engine.local $(@:-local=) --stack $(STACK)
 
 clean: ## Remove the virtual environment and caches
-	rm -rf .venv .engine .opensearch .bundles .bench .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv .engine .opensearch .bundles .judges .bench .pytest_cache .ruff_cache .hypothesis
 
 .engine/pulumi: tests/engine/cli/go.mod tests/engine/cli/go.sum
 	@command -v go >/dev/null || { echo "Go is needed to build the Pulumi command line; a package manager is the usual way to it: https://www.pulumi.com/docs/iac/download-install/" >&2; exit 1; }
@@ -82,6 +90,15 @@ clean: ## Remove the virtual environment and caches
 	@echo "Setting up .bench with the packages of the other side (once, about a minute) ..." >&2
 	@$(BIN)/uv venv --quiet --clear .bench
 	@$(BIN)/uv pip install --quiet --python .bench/bin/python -r benchmarks/requirements-langchain.txt
+	@touch $@
+
+# Tools that would change the program's own packages, and mermaid's parser; without npm the pictures are not parsed.
+.judges/.made: ops/judges/requirements.txt ops/judges/node/package-lock.json | .venv/.dev
+	@echo "Setting up .judges with the linters of others (once, about a minute) ..." >&2
+	@$(BIN)/uv venv --quiet --allow-existing .judges
+	@$(BIN)/uv pip install --quiet --require-hashes --python .judges/bin/python -r ops/judges/requirements.txt
+	@mkdir -p .judges/node && cp ops/judges/node/package.json ops/judges/node/package-lock.json .judges/node/
+	@if command -v npm >/dev/null; then cd .judges/node && npm ci --silent --no-audit --no-fund; else echo "npm is missing, so mermaid is not asked about the pictures." >&2; fi
 	@touch $@
 
 .venv/pyvenv.cfg:

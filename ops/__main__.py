@@ -16,6 +16,7 @@ VERBS = {
         "ops.bootstrap",
         "what the workflows need in AWS before the first deployment: state bucket, key, roles",
     ),
+    "cost": ("ops.cost.command", "what the stacks cost in a month, idle and busy, without an AWS account"),
     "drill": ("ops.drill.command", "interrupt a node of a training run, and see whether the run goes on"),
     "evaluate": ("ops.evaluation.command", "ask the API a file of questions and measure the answers"),
     "github": ("ops.github.command", "what the workflows tell people: a comment, an issue, a job's summary"),
@@ -26,7 +27,10 @@ VERBS = {
         "what an account lacks for a stack, before `pulumi up` (asks AWS)",
     ),
     "preview": ("ops.preview", "show what `pulumi up` would build, without an AWS account"),
-    "prices": ("ops.prices.command", "read instance prices anew into the table (asks AWS)"),
+    "prices": (
+        "ops.prices.command",
+        "read the prices of instances and services anew into their tables (asks AWS)",
+    ),
     "redrive": ("ops.redrive", "send the dead letters of ingestion back into their queue"),
     "reindex": ("ops.reindex.command", "build a new vector index beside the old one and switch over to it"),
     "spot": (

@@ -1,6 +1,6 @@
 """A month of one recording in money: idle, and with a stated usage. Pure: prices and usage are given."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import date
 
 from ops.capture.recording import RecordedResource, Recording
@@ -116,13 +116,11 @@ def _items(resource: RecordedResource, rates: Rates) -> list[Item]:
 
 
 def _line(resource: RecordedResource, charge: Charge, index: Index) -> Line:
-    # Of a second provider's region only the price table knows; a price without a region holds in every one.
-    price = charge.price if charge.price.region else replace(charge.price, region=index.region)
     return Line(
         component=index.component(resource),
         resource=resource.name,
         what=charge.what,
         quantity=charge.busy,
         idle_quantity=charge.idle,
-        price=price,
+        price=charge.price,
     )

@@ -28,9 +28,7 @@ class Nodes:
 
 def group(resource: RecordedResource, rates: Rates) -> Iterator[Item]:
     mixed = resource.inputs.get("mixedInstancesPolicy") or {}
-    specification = (mixed.get("launchTemplate") or {}).get("launchTemplateSpecification") or {}
-    plain = resource.inputs.get("launchTemplate") or {}
-    template = _template(specification.get("launchTemplateId") or plain.get("id"), rates)
+    template = _template(resource, "mixedInstancesPolicy" if mixed else "launchTemplate", rates)
     market = (template.inputs.get("instanceMarketOptions") or {}) if template else {}
     if market.get("marketType") == "capacity-block":
         yield Unknown(CAPACITY_BLOCK)
@@ -108,7 +106,7 @@ def compute_environment(resource: RecordedResource, rates: Rates) -> Iterator[It
     kept = math.ceil(least / entry.vcpus) * MONTH_HOURS if entry else 0
     nodes = Nodes(
         instance_types=types,
-        template=_template((said.get("launchTemplate") or {}).get("launchTemplateId"), rates),
+        template=_template(resource, "computeResources", rates),
         idle_hours=kept,
         busy_hours=kept + (usage.training_spot_hours if spot else hours),
         spot_share=float(spot),
@@ -116,8 +114,11 @@ def compute_environment(resource: RecordedResource, rates: Rates) -> Iterator[It
     yield from _priced(nodes, rates)
 
 
-def _template(template_id: Any, rates: Rates) -> RecordedResource | None:
-    return rates.index.with_output(TEMPLATE, "id", template_id)
+def _template(resource: RecordedResource, property_name: str, rates: Rates) -> RecordedResource | None:
+    """The launch template that a property names. A recording has no ids of resources, but knows what they depend on."""
+    urns = resource.property_dependencies.get(property_name, frozenset())
+    found = [rates.index.by_urn[urn] for urn in sorted(urns) if urn in rates.index.by_urn]
+    return next((item for item in found if item.type == TEMPLATE), None)
 
 
 def _priced(nodes: Nodes, rates: Rates) -> Iterator[Item]:
@@ -147,7 +148,9 @@ def _disks(template: RecordedResource, idle: float, busy: float, rates: Rates) -
     for mapping in template.inputs.get("blockDeviceMappings") or ():
         disk = mapping.get("ebs") or {}
         months = float(disk.get("volumeSize") or 0) / MONTH_HOURS
-        yield rates.charge("EBS", str(disk.get("volumeType")), idle * months, busy * months, "disk of the nodes")
+        yield rates.charge(
+            "EBS", str(disk.get("volumeType")), idle * months, busy * months, "disk of the nodes"
+        )
     interfaces = template.inputs.get("networkInterfaces") or ()
     if any(str(item.get("associatePublicIpAddress")).lower() == "true" for item in interfaces):
         yield rates.charge("VPC", "public IPv4 address", idle, busy, "public IPv4 address of the nodes")

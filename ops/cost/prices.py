@@ -29,7 +29,7 @@ Key = tuple[str, str, str]
 
 @dataclass(frozen=True, kw_only=True)
 class Price:
-    """What one unit costs in one region, as the source said on a day. The fields are the table's columns."""
+    """What one unit costs in one region (empty: in every one), as the source said on a day. The table's columns."""
 
     service: str
     what: str
@@ -62,15 +62,11 @@ class Prices:
         if found is None:
             return None
         if spot and found.spot_maximum_usd_hour is not None and found.spot_read_on:
-            return _node(
-                found, "on spot", found.spot_maximum_usd_hour, found.spot_source, found.spot_read_on
-            )
+            return _node(found, "on spot", found.spot_maximum_usd_hour, found.spot_source, found.spot_read_on)
         if found.on_demand_usd_hour is None or found.on_demand_read_on is None:
             return None
         market = "on demand, no spot price being known" if spot else "on demand"
-        return _node(
-            found, market, found.on_demand_usd_hour, found.on_demand_source, found.on_demand_read_on
-        )
+        return _node(found, market, found.on_demand_usd_hour, found.on_demand_source, found.on_demand_read_on)
 
     def tokens(self, model_id: str) -> tuple[Price, Price] | None:
         """A million tokens that go into the model, and one that come out."""
@@ -136,7 +132,8 @@ def _price(row: Mapping[str, str], line: int) -> Price:
         usd = float(row["price_usd"])
         if not 0 < usd < math.inf or None in row or None in row.values() or not all(row.values()):
             raise ValueError("a price is above zero, and no cell is empty")
-        return Price(**{**row, "price_usd": usd, "read_on": date.fromisoformat(row["read_on"])})
+        words = {name: row[name] for name in ("service", "what", "region", "unit", "source")}
+        return Price(**words, price_usd=usd, read_on=date.fromisoformat(row["read_on"]))
     except (KeyError, TypeError, ValueError) as error:
         raise PriceTableError(
             f"Line {line} of {TABLE.name} is no price ({error}). Take the file from version control again."

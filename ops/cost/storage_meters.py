@@ -53,7 +53,9 @@ def file_system(resource: RecordedResource, rates: Rates) -> Iterator[Item]:
 
 def backup_policy(resource: RecordedResource, rates: Rates) -> Iterator[Item]:
     if (resource.inputs.get("backupPolicy") or {}).get("status") == "ENABLED":
-        yield rates.charge("Backup", "file systems", 0, rates.usage.files_gb + rates.usage.files_infrequent_gb)
+        yield rates.charge(
+            "Backup", "file systems", 0, rates.usage.files_gb + rates.usage.files_infrequent_gb
+        )
     else:
         yield Free("backups are off")
 

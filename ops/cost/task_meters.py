@@ -105,7 +105,9 @@ def question_tokens(environment: Mapping[str, Any], questions: float, rates: Rat
     usage = rates.usage
     yield from embedding_tokens(environment, questions * usage.question_tokens, rates)
     if environment.get("ANSWER_PROVIDER", "bedrock") != "bedrock":
-        yield Unknown("answers come from an API outside of AWS or from a server of our own: no price of tokens")
+        yield Unknown(
+            "answers come from an API outside of AWS or from a server of our own: no price of tokens"
+        )
         return
     model = str(environment["ANSWER_MODEL_ID"])
     prices = rates.prices.tokens(model)
@@ -113,7 +115,7 @@ def question_tokens(environment: Mapping[str, Any], questions: float, rates: Rat
         yield Unknown(f"no price of model {model} in lambda_src/rag/prices.py")
         return
     for price, tokens in zip(prices, (usage.context_tokens, usage.answer_tokens), strict=True):
-        yield Charge(what=f"tokens: {price.what}", price=price, idle=0, busy=questions * tokens / 1e6)
+        yield Charge(what=price.what, price=price, idle=0, busy=questions * tokens / 1e6)
 
 
 def embedding_tokens(environment: Mapping[str, Any], tokens: float, rates: Rates) -> Iterator[Item]:
@@ -122,7 +124,7 @@ def embedding_tokens(environment: Mapping[str, Any], tokens: float, rates: Rates
     if prices is None:
         yield Unknown(f"no price of model {model} in lambda_src/rag/prices.py")
     else:
-        yield Charge(what=f"tokens: {prices[0].what}", price=prices[0], idle=0, busy=tokens / 1e6)
+        yield Charge(what=prices[0].what, price=prices[0], idle=0, busy=tokens / 1e6)
 
 
 METERS: dict[str, Meter] = {SERVICE: service, TASK_DEFINITION: task_definition}

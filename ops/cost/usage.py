@@ -110,9 +110,7 @@ def _replaced(usage: Usage, changes: Mapping[Any, Any]) -> Usage:
     unknown = [str(name) for name in changes if name not in meanings()]
     if unknown:
         known = ", ".join(sorted(meanings()))
-        raise UsageError(
-            f"The usage has no {', '.join(unknown)}. Fix: use one of {known}."
-        )
+        raise UsageError(f"The usage has no {', '.join(unknown)}. Fix: use one of {known}.")
     return replace(usage, **{name: _number(name, value) for name, value in changes.items()})
 
 

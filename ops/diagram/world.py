@@ -63,7 +63,13 @@ class World:
 
     def told(self, text: str) -> str:
         """`text` with the program's names instead of those that only a deployment has."""
-        return AUTO_NAMED.sub(lambda found: self._physical.get(found[0], found[0]), text)
+        return AUTO_NAMED.sub(lambda found: self._logical(found[0]), text)
+
+    def _logical(self, physical: str) -> str:
+        """A name of AWS, or one that ends in it: Batch calls the cluster of an environment `AWSBatch-NAME`."""
+        starts = [0, *(found.end() for found in re.finditer("-", physical))]
+        known = next((start for start in starts if physical[start:] in self._physical), len(physical))
+        return physical[:known] + self._physical.get(physical[known:], "")
 
     def grants(self) -> Iterator[tuple[RecordedResource, Permission]]:
         """What roles may do, with the role: what they hold, and what data policies give them."""
@@ -86,7 +92,11 @@ class World:
 
 def _names(resource: RecordedResource) -> Iterator[str]:
     outputs = resource.outputs
-    candidates = [outputs.get("arn"), outputs.get("arnPrefix"), outputs.get("arnWithoutRevision")]
+    # What is given an ARN, such as the policy of a topic, is not what the ARN names.
+    own = "arn" not in resource.inputs
+    candidates = (
+        [outputs.get("arn"), outputs.get("arnPrefix"), outputs.get("arnWithoutRevision")] if own else []
+    )
     if resource.type == ROLE:
         candidates.append(outputs.get("name"))
     if resource.type == COLLECTION:

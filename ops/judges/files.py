@@ -28,10 +28,10 @@ def zizmor_findings(root: Path = PROJECT_ROOT) -> list[Finding]:
     )
     found: list[Finding] = []
     for item in json.loads(answer):
-        place = item["locations"][0]
-        path = Path(place["symbolic"]["key"]["Local"]["given_path"])
+        place = next(one for one in item["locations"] if one["symbolic"]["kind"] == "Primary")
+        path = place["symbolic"]["key"]["Local"]["verbatim_path"]
         line = place["concrete"]["location"]["start_point"]["row"] + 1
-        found.append(_finding("zizmor", item["ident"], path.as_posix(), line, item["desc"]))
+        found.append(_finding("zizmor", item["ident"], path, line, item["desc"]))
     return found
 
 

@@ -33,7 +33,7 @@ def on_demand_usd(client: Any, region: str, instance_type: str) -> float | None:
     ]
     found: set[float] = set()
     with told(f"reading the on-demand price of {instance_type}"):
-        for page in _pages(client.get_products, {"ServiceCode": SERVICE, "Filters": filters}):
+        for page in pages(client.get_products, {"ServiceCode": SERVICE, "Filters": filters}):
             found |= {usd for product in page.get("PriceList", ()) for usd in _hourly(product, instance_type)}
     if len(found) > 1:
         listed = ", ".join(f"{usd:g}" for usd in sorted(found))
@@ -67,7 +67,7 @@ def spot_usd(
     arguments = {"InstanceTypes": list(instance_types), "ProductDescriptions": [PRODUCT], "StartTime": start}
     newest: dict[tuple[str, str], tuple[datetime, float]] = {}
     with told("reading spot prices"):
-        for page in _pages(client.describe_spot_price_history, arguments):
+        for page in pages(client.describe_spot_price_history, arguments):
             for item in page.get("SpotPriceHistory", ()):
                 _keep_newest(newest, item)
     zones: dict[str, list[float]] = {}
@@ -90,7 +90,7 @@ def _keep_newest(newest: dict[tuple[str, str], tuple[datetime, float]], item: Ma
         newest[place] = item["Timestamp"], usd
 
 
-def _pages(call: Any, arguments: Mapping[str, Any]) -> Iterable[Mapping[str, Any]]:
+def pages(call: Any, arguments: Mapping[str, Any]) -> Iterable[Mapping[str, Any]]:
     """Every page, also behind an empty one with a token; AWS ends with a token that is missing or empty."""
     token = ""
     for _ in range(MOST_PAGES):

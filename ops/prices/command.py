@@ -1,4 +1,4 @@
-"""`python -m ops prices`: reads the prices of accelerator instances in a region from AWS into the table."""
+"""`python -m ops prices`: reads the prices of a region from AWS: accelerator instances, and units of services."""
 
 import argparse
 import json
@@ -11,7 +11,9 @@ from typing import Any
 from components.accelerators import sold_in
 from components.config_values import REGION
 from ops.aws_calls import AwsCallError, aws_client
+from ops.cost.prices import TABLE as SERVICES_TABLE
 from ops.instance_prices import TABLE, PriceTableError, read_table, table_text
+from ops.prices import services
 from ops.prices.asked import PRICE_LIST_REGION, on_demand_usd, spot_usd
 from ops.prices.changes import Answer, Change, changes, merged
 from ops.progress import Progress
@@ -19,8 +21,9 @@ from ops.progress import Progress
 EXAMPLES = """examples:
   python -m ops prices refresh --region eu-central-1
   python -m ops prices refresh --region us-east-1 --check
+  python -m ops prices services --region eu-central-1
 
-Takes pricing:GetProducts and ec2:DescribeSpotPriceHistory. How often spot instances are interrupted is no part of
+`refresh` takes pricing:GetProducts and ec2:DescribeSpotPriceHistory, `services` the former. How often spot instances are interrupted is no part of
 these APIs: that column keeps its own date.
 
 exit code: 0 the table is up to date or has been made so, 1 refused, failed or (with --check) out of date, 2 wrong usage
@@ -30,19 +33,28 @@ exit code: 0 the table is up to date or has been made so, 1 refused, failed or (
 def parser() -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(
         prog="python -m ops prices",
-        description="Prices of accelerator instances, which advise, train and cost read.",
+        description="Prices of accelerator instances, which advise, train and cost read; and of services, for cost.",
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    verbs = top.add_subparsers(dest="action", required=True, metavar="refresh")
-    refresh = verbs.add_parser("refresh", help="read the prices of a region from AWS into the table", epilog=EXAMPLES,
-                               formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
-    refresh.add_argument("--region", required=True, type=_region, help="region whose prices to read")
-    refresh.add_argument("--check", action="store_true", help="change nothing; 1 when prices have changed")
+    verbs = top.add_subparsers(dest="action", required=True, metavar="refresh|services")
+    refresh = _verb(verbs, "refresh", "read the prices of instances in a region from AWS into their table")
     refresh.add_argument("--drop", action="store_true", help="let go of prices that AWS no longer has")
-    refresh.add_argument("--profile", help="profile of the AWS configuration to use")
-    refresh.add_argument("--json", action="store_true", help="print JSON for machines")
+    units = _verb(
+        verbs, "services", "read the prices of services in a region from AWS into the table of cost"
+    )
+    units.add_argument("--accept", action="store_true", help="take prices that have moved very far")
     return top
+
+
+def _verb(verbs: Any, name: str, words: str) -> argparse.ArgumentParser:
+    made = verbs.add_parser(name, help=words, description=words, epilog=EXAMPLES,
+                            formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
+    made.add_argument("--region", required=True, type=_region, help="region whose prices to read")
+    made.add_argument("--check", action="store_true", help="change nothing; 1 when prices have changed")
+    made.add_argument("--profile", help="profile of the AWS configuration to use")
+    made.add_argument("--json", action="store_true", help="print JSON for machines")
+    return made
 
 
 def _region(text: str) -> str:
@@ -51,11 +63,14 @@ def _region(text: str) -> str:
     raise argparse.ArgumentTypeError(f"{text!r} {REGION.text}")
 
 
-def main(arguments: Sequence[str], today: date | None = None, table: Path = TABLE) -> int:
+def main(arguments: Sequence[str], today: date | None = None, table: Path | None = None) -> int:
     """0 when the table is up to date or has been made so; 1 when refused, failed or out of date; 2 on wrong usage."""
     options = parser().parse_args(arguments)
+    today = today or date.today()
     try:
-        return refresh(options, today or date.today(), table)
+        if options.action == "services":
+            return services.refresh(options, today, table or SERVICES_TABLE)
+        return refresh(options, today, table or TABLE)
     except (AwsCallError, PriceTableError) as error:
         print(error, file=sys.stderr)
         return 1

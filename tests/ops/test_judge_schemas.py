@@ -56,7 +56,7 @@ def test_a_value_that_aws_would_refuse_is_seen(type_: str, inputs: dict[str, Any
 
 
 def test_a_runtime_is_told_once_it_is_at_its_end() -> None:
-    recording = planted(FUNCTION, runtime="python3.13")
+    recording = recorded("prod")
     last_day = datetime.date(2100, 1, 1)
     assert {item.rule for item in schema_findings(recording, last_day)} == {"runtime-end"}
     assert schema_findings(recording, TODAY) == []

@@ -1,0 +1,212 @@
+"""Estimates side by side: rows that the text, the page and the JSON share, and the text."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ops.cost.charge import MONTH_HOURS
+from ops.cost.estimate import Estimate, Line
+from ops.cost.free import NOT_COUNTED
+from ops.cost.prices import Price
+from ops.cost.usage import Usage, meanings
+
+# The idle floor that the platform is designed for, USD a month, by column.
+DESIGN_TARGETS = {"dev": 50.0, "dev, asleep": 20.0}
+WIDEST_LABEL = 76
+
+
+@dataclass(frozen=True)
+class Column:
+    """One estimate and what it is called."""
+
+    label: str
+    estimate: Estimate
+
+
+@dataclass(frozen=True)
+class Row:
+    """One thing that one resource is charged for, in every column: (idle, busy) USD, or None where it is not there."""
+
+    component: str
+    resource: str
+    what: str
+    price: Price
+    sums: tuple[tuple[float, float] | None, ...]
+
+
+def rows(columns: Sequence[Column]) -> list[Row]:
+    """Components in the order of the program, the lines of each too."""
+    found: dict[tuple[str, str, str, Price], list[tuple[float, float] | None]] = {}
+    for position, column in enumerate(columns):
+        for line in column.estimate.lines:
+            cells = found.setdefault(_key(line), [None] * len(columns))
+            idle, busy = cells[position] or (0.0, 0.0)
+            cells[position] = idle + line.idle_usd, busy + line.busy_usd
+    order = {component: number for number, component in enumerate(components(columns))}
+    made = [Row(*key, tuple(cells)) for key, cells in found.items()]
+    return sorted(made, key=lambda row: order[row.component])
+
+
+def _key(line: Line) -> tuple[str, str, str, Price]:
+    return line.component, line.resource, line.what, line.price
+
+
+def components(columns: Sequence[Column]) -> list[str]:
+    """Every component of any column, in the order of the column that has the most."""
+    each = sorted((list(column.estimate.by_component()) for column in columns), key=len, reverse=True)
+    return list(dict.fromkeys(name for names in each for name in names))
+
+
+def sources(made: Iterable[Row]) -> dict[tuple[str, str], int]:
+    """Source and date of every price, numbered in the order of the rows."""
+    keys = dict.fromkeys((row.price.source, str(row.price.read_on)) for row in made)
+    return {key: number for number, key in enumerate(keys, start=1)}
+
+
+def price_text(price: Price, region: str) -> str:
+    """`0.052 / hour`, with a star where the price is of another region than the stack."""
+    star = "*" if price.region and price.region != region else ""
+    return f"{price.price_usd:.10f}".rstrip("0").rstrip(".") + f" / {price.unit}{star}"
+
+
+def verdicts(columns: Sequence[Column]) -> list[str]:
+    """Whether the idle floors that the platform is designed for hold, and where they go."""
+    told = []
+    for column in columns:
+        target = DESIGN_TARGETS.get(column.label)
+        if target is None:
+            continue
+        idle = column.estimate.idle_usd
+        verdict = "met" if idle <= target else "missed"
+        told.append(
+            f"Idle floor of {column.label}: {idle:,.2f} USD a month, designed for at most {target:g}: {verdict}"
+            f" ({_largest(column.estimate)})."
+        )
+    return told
+
+
+def _largest(estimate: Estimate, count: int = 3) -> str:
+    lines = sorted((line for line in estimate.lines if line.idle_usd), key=lambda line: -line.idle_usd)
+    return ", ".join(f"{line.what} {line.idle_usd:.2f}" for line in lines[:count]) or "nothing"
+
+
+def text(columns: Sequence[Column], usage: Usage, warning: str) -> Iterator[str]:
+    """The whole report, line by line."""
+    made = rows(columns)
+    numbers = sources(made)
+    width = max((len(_label(row)) for row in made), default=0)
+    width = min(width, WIDEST_LABEL)
+    region = columns[0].estimate.region
+    yield f"USD a month ({MONTH_HOURS} hours), idle and busy"
+    yield ""
+    yield _table_line("", width, "price", "", (column.label for column in columns))
+    for component in components(columns):
+        sums = [column.estimate.by_component().get(component) for column in columns]
+        yield _table_line(component, width, "", "", map(cells, sums))
+        for row in made:
+            if row.component == component:
+                number = f"[{numbers[row.price.source, str(row.price.read_on)]}]"
+                yield _table_line(
+                    _label(row), width, price_text(row.price, region), number, map(cells, row.sums)
+                )
+    totals = [(column.estimate.idle_usd, column.estimate.busy_usd) for column in columns]
+    yield _table_line("sum", width, "", "", map(cells, totals))
+    yield from _titled("", verdicts(columns))
+    yield from _titled("Not priced", unpriced(columns))
+    yield from _titled("Not counted", NOT_COUNTED)
+    yield from _titled("A busy month (change it with --set NAME=NUMBER or --usage FILE)", usage_lines(usage))
+    starred = (
+        ["* no price of the stack's region is known: that of another region"]
+        if any_starred(made, region)
+        else []
+    )
+    dated = (f"[{number}] {source}, {day}" for (source, day), number in numbers.items())
+    yield from _titled("Prices", [*starred, *dated])
+    if warning:
+        yield f"\nWarning: {warning}"
+
+
+def usage_lines(usage: Usage) -> list[str]:
+    """Each number of the busy month with its meaning."""
+    return [f"{name} = {getattr(usage, name):,.12g}: {meaning}" for name, meaning in meanings().items()]
+
+
+def any_starred(made: Iterable[Row], region: str) -> bool:
+    return any(price_text(row.price, region).endswith("*") for row in made)
+
+
+def unpriced(columns: Sequence[Column]) -> list[str]:
+    """One line for each resource and reason, with the columns that have it."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for column in columns:
+        for item in dict.fromkeys(column.estimate.unpriced):
+            found.setdefault(item, []).append(column.label)
+    return [f"{name} ({'; '.join(labels)}): {why}" for (name, why), labels in found.items()]
+
+
+def _titled(title: str, lines: Iterable[str]) -> Iterator[str]:
+    lines = list(lines)
+    if lines:
+        yield f"\n{title}" if title else ""
+        yield from (f"  {line}" if title else line for line in lines)
+
+
+def _label(row: Row) -> str:
+    return f"  {row.resource}: {row.what}"
+
+
+def cells(sums: tuple[float, float] | None) -> str:
+    """Idle and busy of one column; a dash where the column has no such thing."""
+    return f"{sums[0]:,.2f} {sums[1]:>10,.2f}" if sums else "-"
+
+
+def _table_line(label: str, width: int, price: str, number: str, columns: Iterable[str]) -> str:
+    label = label if len(label) <= width else f"{label[: width - 3]}..."
+    return f"{label:<{width}} {price:>26} {number:>4} {''.join(f'{cell:>22}' for cell in columns)}".rstrip()
+
+
+def document(columns: Sequence[Column], usage: Usage, warning: str) -> dict[str, Any]:
+    """Everything in plain values."""
+    return {
+        "month_hours": MONTH_HOURS,
+        "usage": {name: getattr(usage, name) for name in meanings()},
+        "columns": [_column(column) for column in columns],
+        "verdicts": verdicts(columns),
+        "not_counted": list(NOT_COUNTED),
+        "warning": warning,
+    }
+
+
+def _column(column: Column) -> dict[str, Any]:
+    estimate = column.estimate
+    return {
+        "label": column.label,
+        "stack": estimate.stack,
+        "region": estimate.region,
+        "idle_usd": round(estimate.idle_usd, 4),
+        "busy_usd": round(estimate.busy_usd, 4),
+        "components": {
+            name: {"idle_usd": round(idle, 4), "busy_usd": round(busy, 4)}
+            for name, (idle, busy) in estimate.by_component().items()
+        },
+        "lines": [_line(line) for line in estimate.lines],
+        "unpriced": [{"resource": name, "why": why} for name, why in estimate.unpriced],
+        "free": [{"resource": name, "why": why} for name, why in estimate.free],
+    }
+
+
+def _line(line: Line) -> dict[str, Any]:
+    return {
+        "component": line.component,
+        "resource": line.resource,
+        "what": line.what,
+        "quantity": line.quantity,
+        "idle_quantity": line.idle_quantity,
+        "unit": line.unit,
+        "price_usd": line.price_usd,
+        "price_region": line.price.region,
+        "idle_usd": round(line.idle_usd, 4),
+        "busy_usd": round(line.busy_usd, 4),
+        "source": line.source,
+        "read_on": str(line.read_on),
+    }
