@@ -524,11 +524,10 @@ CHANGES: tuple[Change, ...] = (
         values={"trainingSpotSubmissions": 3, "trainingSubmissions": 8, "trainingRunHours": 336},
         expected="""
             update sfn.StateMachine training-machine-runs
-            update cloudwatch.MetricAlarm training-alarms-no-checkpoint training-alarms-no-output
         """,
     ),
     Change(
-        what="a later alarm of training without progress",
+        what="an earlier alarm of training without progress",
         stack="staging",
         values={"trainingStaleMinutes": 90},
         expected="""
