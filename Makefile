@@ -5,12 +5,12 @@ STACK ?= dev
 # A file's tests share recordings, so they stay in one process.
 PARALLEL ?= -n auto --dist loadfile
 BIN := .venv/bin
-SOURCES := __main__.py bootstrap components lambda_src rag_api gpu_node ops tests benchmarks
+SOURCES := __main__.py bootstrap components lambda_src rag_api gpu_node ops policies tests benchmarks
 
 .DEFAULT_GOAL := help
 PULUMI_PACKAGE := github.com/pulumi/pulumi/pkg/v3
 
-.PHONY: help preview test check format local bench bench-rag bench-transfer mutants judges diagrams lock images clean engine opensearch up-local preview-local destroy-local
+.PHONY: help preview test check format local bench bench-rag bench-transfer mutants judges diagrams lock images clean engine policy-pack opensearch up-local preview-local destroy-local
 
 help: ## Show the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | while IFS="$$(printf '\t')" read -r name text; do printf '  make %-9s  %s\n' "$$name" "$$text"; done
@@ -65,9 +65,12 @@ lock: .venv/.dev ## Lock the packages anew after a change of pyproject.toml
 	$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-annotate --no-header ops/judges/requirements.in -o ops/judges/requirements.txt
 	$(BIN)/uv pip compile -q --universal --python-version 3.13 --generate-hashes --no-annotate --no-header rag_api/requirements.in -o rag_api/requirements.txt
 	$(BIN)/uv pip compile -q --python-platform aarch64-manylinux_2_28 --python-version 3.13 --generate-hashes --no-annotate --no-header lambda_src/ingestion/requirements.in -o lambda_src/ingestion/requirements.txt
+	$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-annotate --no-header policies/pack/requirements.in -o policies/pack/requirements.txt
 	$(BIN)/uv pip compile -q --only-binary :all: --python-platform x86_64-manylinux_2_28 --python-version 3.13 --generate-hashes --no-annotate --no-header gpu_node/examples/requirements.in -o gpu_node/examples/requirements.txt
 
 engine: .engine/pulumi ## Build the Pulumi command line from Go modules, where no package manager brings it
+
+policy-pack: .policy-pack/.made ## Set up the environment of the policy pack, for `pulumi preview --policy-pack policies/pack`
 
 opensearch: .venv/.dev ## Build a real OpenSearch for the tests, with Java 17 and Maven
 	@$(BIN)/python -m tests.opensearch build
@@ -77,7 +80,7 @@ up-local preview-local destroy-local: .venv/.dev
 	@$(BIN)/python -m tests.engine.local $(@:-local=) --stack $(STACK)
 
 clean: ## Remove the virtual environment and caches
-	rm -rf .venv .engine .opensearch .bundles .judges .bench .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv .policy-pack .engine .opensearch .bundles .judges .bench .pytest_cache .ruff_cache .hypothesis
 
 .engine/pulumi: tests/engine/cli/go.mod tests/engine/cli/go.sum
 	@command -v go >/dev/null || { echo "Go is needed to build the Pulumi command line; a package manager is the usual way to it: https://www.pulumi.com/docs/iac/download-install/" >&2; exit 1; }
@@ -85,6 +88,11 @@ clean: ## Remove the virtual environment and caches
 	@mkdir -p .engine
 	cd tests/engine/cli && version=$$(go list -mod=readonly -m -f '{{.Version}}' $(PULUMI_PACKAGE)) && go build -mod=readonly -trimpath -tags "osusergo grpcnotrace" -ldflags "-s -w -X github.com/pulumi/pulumi/sdk/v3/go/common/version.Version=$$version" -o ../../../.engine/pulumi $(PULUMI_PACKAGE)/cmd/pulumi
 	ln -sf ../tests/engine/bin/pulumi-language-python .engine/pulumi-language-python
+
+.policy-pack/.made: policies/pack/requirements.txt | .venv/.dev
+	@$(BIN)/uv venv --quiet --clear .policy-pack
+	@$(BIN)/uv pip install --quiet --python .policy-pack/bin/python --require-hashes -r $<
+	@touch $@
 
 .bench/.made: benchmarks/requirements-langchain.txt | .venv/.dev
 	@echo "Setting up .bench with the packages of the other side (once, about a minute) ..." >&2

@@ -21,6 +21,7 @@ VERBS = {
     "evaluate": ("ops.evaluation.command", "ask the API a file of questions and measure the answers"),
     "github": ("ops.github.command", "what the workflows tell people: a comment, an issue, a job's summary"),
     "images": ("ops.images.command", "pin the machine images of a stack, or check the pins (asks AWS)"),
+    "lint": ("ops.lint", "judge what the stacks register by the policy rules, without an AWS account"),
     "judge": ("ops.judges.command", "ask linters of others about the stacks, their files and the workflows"),
     "preflight": (
         "ops.preflight.command",

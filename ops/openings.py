@@ -55,7 +55,7 @@ class Opening:
             network = ipaddress.ip_network(self.peer, strict=False)
         except ValueError:
             return False
-        # Everything at once counts as private in Python, since it holds private ranges, too.
+        # Some releases of Python call everything at once private, since its first and last addresses are.
         return network.prefixlen <= WIDE_PREFIX[network.version] and (
             network.prefixlen == 0 or not network.is_private
         )

@@ -1,6 +1,6 @@
 """Rules over what holds data: encrypted, private, and one list of lifecycle rules to a bucket."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from ops.capture.recording import RecordedResource
 from policies.rule import Fault, RecordingRule, Severity
@@ -8,9 +8,7 @@ from policies.view import View, is_on, is_unknown, parts
 
 BUCKET = "aws:s3/bucket:Bucket"
 BUCKET_ACL = "aws:s3/bucketAcl:BucketAcl"
-BUCKET_ENCRYPTION = (
-    "aws:s3/bucketServerSideEncryptionConfiguration:BucketServerSideEncryptionConfiguration"
-)
+BUCKET_ENCRYPTION = "aws:s3/bucketServerSideEncryptionConfiguration:BucketServerSideEncryptionConfiguration"
 LIFECYCLE = "aws:s3/bucketLifecycleConfiguration:BucketLifecycleConfiguration"
 PUBLIC_ACCESS_BLOCK = "aws:s3/bucketPublicAccessBlock:BucketPublicAccessBlock"
 FILE_SYSTEM = "aws:efs/fileSystem:FileSystem"
@@ -27,24 +25,41 @@ def _unencrypted(view: View) -> Iterator[Fault]:
         settings = view.attached(bucket, BUCKET_ENCRYPTION, "bucket")
         if not any(_encrypts(item) for item in settings):
             yield Fault(resource=bucket, what="says no encryption of its objects")
-    for system in view.of(FILE_SYSTEM):
-        if not is_on(system.inputs.get("encrypted")):
-            yield Fault(resource=system, what="is not encrypted, which cannot be changed later")
-    for queue in view.of(QUEUE):
-        if not is_on(queue.inputs.get("sqsManagedSseEnabled")) and not queue.inputs.get("kmsMasterKeyId"):
-            yield Fault(resource=queue, what="keeps its messages in clear")
-    for topic in view.of(TOPIC):
-        if not topic.inputs.get("kmsMasterKeyId"):
-            yield Fault(resource=topic, what="keeps its messages in clear")
-    for template in view.of(LAUNCH_TEMPLATE):
-        disks = [disk for mapping in parts(template.inputs.get("blockDeviceMappings")) for disk in parts(mapping.get("ebs"))]  # fmt: skip
-        if not disks or not all(is_on(disk.get("encrypted")) for disk in disks):
-            yield Fault(resource=template, what="starts nodes with a disk in clear")
+    for type_token, (in_clear, what) in IN_CLEAR.items():
+        for resource in view.of(type_token):
+            if in_clear(resource):
+                yield Fault(resource=resource, what=what)
+
+
+def _has_clear_disk(template: RecordedResource) -> bool:
+    """A template without disks takes that of its image, which is in clear unless the account says otherwise."""
+    mappings = parts(template.inputs.get("blockDeviceMappings"))
+    disks = [disk for mapping in mappings for disk in parts(mapping.get("ebs"))]
+    return not disks or not all(is_on(disk.get("encrypted")) for disk in disks)
+
+
+# How each type shows that it keeps data in clear, and what a message says then.
+IN_CLEAR: dict[str, tuple[Callable[[RecordedResource], bool], str]] = {
+    FILE_SYSTEM: (
+        lambda system: not is_on(system.inputs.get("encrypted")),
+        "is not encrypted, which cannot be changed later",
+    ),
+    QUEUE: (
+        lambda queue: (
+            not is_on(queue.inputs.get("sqsManagedSseEnabled")) and not queue.inputs.get("kmsMasterKeyId")
+        ),
+        "keeps its messages in clear",
+    ),
+    TOPIC: (lambda topic: not topic.inputs.get("kmsMasterKeyId"), "keeps its messages in clear"),
+    LAUNCH_TEMPLATE: (_has_clear_disk, "starts nodes with a disk in clear"),
+}
 
 
 def _encrypts(setting: RecordedResource) -> bool:
     rules = setting.inputs.get("rules")
-    defaults = [item for rule in parts(rules) for item in parts(rule.get("applyServerSideEncryptionByDefault"))]
+    defaults = [
+        item for rule in parts(rules) for item in parts(rule.get("applyServerSideEncryptionByDefault"))
+    ]
     return is_unknown(rules) or any(item.get("sseAlgorithm") in ALGORITHMS for item in defaults)
 
 

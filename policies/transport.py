@@ -38,15 +38,19 @@ def _plain(view: View) -> Iterator[Fault]:
                     what="has no policy that denies calls without TLS",
                     fix='deny every principal where "aws:SecureTransport" is "false"',
                 )
+    yield from _old_tls(view)
+
+
+def _old_tls(view: View) -> Iterator[Fault]:
     for listener in view.of(LISTENER):
         policy = listener.inputs.get("sslPolicy")
-        if listener.inputs.get("protocol") in ("HTTPS", "TLS") and not is_unknown(policy):
-            if not MODERN_TLS.search(str(policy)):
-                yield Fault(
-                    resource=listener,
-                    what=f"takes TLS older than 1.2 ({policy or 'AWS chooses the policy'})",
-                    fix="set ssl_policy to one for TLS 1.2 and newer",
-                )
+        encrypted = listener.inputs.get("protocol") in ("HTTPS", "TLS")
+        if encrypted and not is_unknown(policy) and not MODERN_TLS.search(str(policy)):
+            yield Fault(
+                resource=listener,
+                what=f"takes TLS older than 1.2 ({policy or 'AWS chooses the policy'})",
+                fix="set ssl_policy to one for TLS 1.2 and newer",
+            )
     for definition in view.of(TASK, JOB):
         for volume in _volumes(definition):
             if volume.get("transitEncryption") != "ENABLED":
@@ -62,7 +66,8 @@ def _refuses_plain(statement: Permission) -> bool:
         statement.effect == "Deny"
         and "*" in statement.principals
         and any(
-            condition.key.lower() == "aws:securetransport" and condition.values[:1] in (("false",), ("False",))
+            condition.key.lower() == "aws:securetransport"
+            and condition.values[:1] in (("false",), ("False",))
             for condition in statement.conditions
         )
     )
@@ -84,7 +89,9 @@ def _plain_http(view: View) -> Iterator[Fault]:
             rules = view.attached(listener, LISTENER_RULE, "listenerArn")
             actions += [action for rule in rules for action in parts(rule.inputs.get("actions"))]
             if not all(_redirects(action) for action in actions):
-                yield Fault(resource=listener, what=f"answers plain HTTP from the internet at {balancer.name}")
+                yield Fault(
+                    resource=listener, what=f"answers plain HTTP from the internet at {balancer.name}"
+                )
 
 
 def _redirects(action: Mapping[str, Any]) -> bool:
@@ -101,10 +108,8 @@ def _open(view: View) -> Iterator[Fault]:
     }
     for opening in view.openings:
         if opening.direction is Direction.IN and opening.is_internet and not _is_web(opening, published):
-            resource = view.get(opening.urn)
-            assert resource is not None
             yield Fault(
-                resource=resource,
+                resource=view.get(opening.urn),
                 what=f"lets {opening.peer} into {opening.security_group} on {opening.protocol} {opening.ports()}",
             )
 

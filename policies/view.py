@@ -10,6 +10,8 @@ from ops.openings import Opening, openings
 from ops.permissions import Permission, permissions_of
 
 BALANCER = "aws:lb/loadBalancer:LoadBalancer"
+TASK = "aws:ecs/taskDefinition:TaskDefinition"
+JOB = "aws:batch/jobDefinition:JobDefinition"
 # What other resources know a resource by.
 IDENTITIES = ("arn", "bucket", "id", "name", "url")
 
@@ -29,8 +31,9 @@ class View:
         """The resources of these types, in order."""
         return [resource for token in type_tokens for resource in self._by_type.get(token, ())]
 
-    def get(self, urn: str) -> RecordedResource | None:
-        return self._by_urn.get(urn)
+    def get(self, urn: str) -> RecordedResource:
+        """The resource with this URN; KeyError when there is none."""
+        return self._by_urn[urn]
 
     def attached(self, holder: RecordedResource, type_token: str, key: str) -> list[RecordedResource]:
         """The resources of a type whose property `key` names `holder`, directly or by way of others."""
@@ -114,10 +117,6 @@ def document(value: Any) -> Any:
         return json.loads(value)
     except json.JSONDecodeError:
         return None
-
-
-TASK = "aws:ecs/taskDefinition:TaskDefinition"
-JOB = "aws:batch/jobDefinition:JobDefinition"
 
 
 def containers(resource: RecordedResource) -> Iterator[Mapping[str, Any]]:

@@ -5,59 +5,21 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from components import config_gpu_sections, config_sections
 from components.config import section_types
 from components.settings import settings_of
-from components.training_machine import LOG_DELIVERY_ACTIONS
 from mutant_table import MUTANTS
 from ops.capture.program import PROJECT_ROOT
 from ops.capture.recording import Recording
-from recordings import STACKS, recorded
 from tests.engine.planted_faults import PLANTED
-from walk import as_list, statements
 
-SOURCE_FOLDERS = ("components", "lambda_src", "rag_api", "gpu_node", "ops", "tests", "benchmarks")
+SOURCE_FOLDERS = ("components", "lambda_src", "rag_api", "gpu_node", "ops", "policies", "tests", "benchmarks")
 LONGEST_FUNCTION = 50
 LONGEST_COMPONENT_FILE = 250
 LONGEST_MAIN = 150
-
-# Why a statement may hold a wildcard: (name of the resource, what is wild) -> reason.
-AGENT_ON_ANY = "any resource: ecs:Poll, ecs:StartTelemetrySession, ecs:UpdateContainerInstancesState"
-AGENT_REASON = "a container instance has no ARN before it registers; a condition names the cluster"
-DISCOVER_ON_ANY = "any resource: ecs:DiscoverPollEndpoint"
-NO_RESOURCE = "the action knows no resource"
-OWN_KEY = "in the policy of a key any resource is the key itself"
-METRICS_ON_ANY = "any resource: cloudwatch:PutMetricData"
-METRICS_REASON = "metrics have no ARN; a condition names the namespace"
-WILDCARDS: dict[tuple[str, str], str] = {
-    ("alarms-key", "kms:*"): "without its account nobody could change the policy of the key, or delete it",
-    ("alarms-key", "any resource: kms:*"): OWN_KEY,
-    ("alarms-key", "kms:GenerateDataKey*"): "SNS documents the actions of who publishes so",
-    ("alarms-key", "any resource: kms:Decrypt, kms:GenerateDataKey*"): OWN_KEY,
-    ("gpu-fleet-send-metrics-gpu-fleet-node", METRICS_ON_ANY): METRICS_REASON,
-    ("training-capacity-send-metrics-training-capacity-node", METRICS_ON_ANY): METRICS_REASON,
-    ("gpu-fleet-join-cluster-gpu-fleet-node", AGENT_ON_ANY): AGENT_REASON,
-    ("gpu-fleet-join-cluster-gpu-fleet-node", DISCOVER_ON_ANY): NO_RESOURCE,
-    ("training-capacity-serve-jobs-training-capacity-node", AGENT_ON_ANY): AGENT_REASON,
-    ("training-capacity-serve-jobs-training-capacity-node", DISCOVER_ON_ANY): NO_RESOURCE,
-    (
-        "training-machine-run-jobs-training-machine-role",
-        "any resource: batch:DescribeJobs, batch:ListJobs",
-    ): NO_RESOURCE,
-    (
-        "training-machine-run-jobs-training-machine-role",
-        f"any resource: {', '.join(LOG_DELIVERY_ACTIONS)}",
-    ): NO_RESOURCE,
-    (
-        "interruption-drill-interrupt-interruption-drill-role",
-        "any resource: ec2:DescribeInstances",
-    ): NO_RESOURCE,
-    ("rag-task-execution-policy", "any resource: ecr:GetAuthorizationToken"): NO_RESOURCE,
-}
 
 
 def _python_files(*folders: str) -> list[Path]:
@@ -99,41 +61,6 @@ def test_every_component_registers_its_outputs(platform: Recording) -> None:
             assert resource.urn in platform.registered_outputs, (
                 f"{resource.name} never finishes in the engine's view"
             )
-
-
-def test_no_policy_has_a_wildcard_without_a_reason(platform: Recording) -> None:
-    for resource, statement in statements(platform):
-        for wild in _wildcards(statement):
-            assert WILDCARDS.get((_kind(resource.name), wild)), f"{resource.name} allows {wild}: {statement}"
-
-
-def _wildcards(statement: dict[str, Any]) -> Iterator[str]:
-    """What a statement leaves open; a denial may be as wide as it likes."""
-    if statement["Effect"] == "Deny":
-        return
-    for action in as_list(statement.get("Action", [])):
-        if "*" in action:
-            yield action
-    if "*" in as_list(statement.get("Resource", [])):
-        yield f"any resource: {', '.join(as_list(statement['Action']))}"
-    principal = statement.get("Principal", {})
-    if principal == "*" or (isinstance(principal, dict) and "*" in as_list(principal.get("AWS", []))):
-        yield "any principal"
-
-
-def _kind(name: str) -> str:
-    """A resource's name without the fleet that it belongs to."""
-    return re.sub(r"gpu-(notebook|research|inference)", "gpu-fleet", name)
-
-
-def test_every_reason_for_a_wildcard_is_used() -> None:
-    used = {
-        (_kind(resource.name), wild)
-        for stack in STACKS
-        for resource, statement in statements(recorded(stack))
-        for wild in _wildcards(statement)
-    }
-    assert set(WILDCARDS) == used, "a reason for something that no longer exists hides the next wildcard"
 
 
 def test_every_bucket_is_private_and_encrypted(platform: Recording) -> None:

@@ -9,8 +9,9 @@ import pytest
 from ops.capture.computed import Computed
 from ops.capture.program import record
 from ops.capture.recording import Recording, Unknown
+from policies.texts import texts
 from recordings import STACKS, previewed, record_as, recorded
-from walk import names, statements, texts
+from walk import names, statements
 
 BUCKET = "aws:s3/bucket:Bucket"
 FILE_SYSTEM = "aws:efs/fileSystem:FileSystem"

@@ -1,41 +1,10 @@
-"""Walks recorded inputs the way a reader would: into lists, JSON texts and base64."""
+"""Walks recorded policies the way a reader would."""
 
-import base64
-import binascii
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
-from ops.capture.recording import RecordedResource, Recording, Secret
-
-
-def texts(value: Any) -> Iterator[str]:
-    """Every text inside `value`: keys left out, base64 decoded, JSON parsed."""
-    if isinstance(value, Secret):
-        yield from texts(value.value)
-    elif isinstance(value, Mapping):
-        for item in value.values():
-            yield from texts(item)
-    elif isinstance(value, list | tuple):
-        for item in value:
-            yield from texts(item)
-    elif isinstance(value, str):
-        yield value
-        yield from texts(_inner(value))
-
-
-def _inner(value: str) -> Any:
-    """What a text carries inside, or None."""
-    if value[:1] in ("{", "["):
-        try:
-            return json.loads(value)
-        except json.JSONDecodeError:
-            return None
-    try:
-        decoded = base64.b64decode(value, validate=True).decode()
-    except (binascii.Error, UnicodeDecodeError, ValueError):
-        return None
-    return decoded if len(value) >= 16 and decoded.isascii() else None
+from ops.capture.recording import RecordedResource, Recording
 
 
 def policy_documents(resource: RecordedResource) -> Iterator[dict[str, Any]]:

@@ -100,6 +100,16 @@ class Engine:
     def outputs(self) -> dict[str, Any]:
         return json.loads(self._run("stack", "output", "--json").stdout)
 
+    def judge_state(self, pack: Path) -> subprocess.CompletedProcess[str]:
+        """`pulumi policy analyze` of the exported state: no program runs."""
+        state = self._home / "exported.json"
+        state.write_text(self._run("stack", "export").stdout, encoding="utf-8")
+        return subprocess.run(
+            [self._pulumi, "policy", "analyze", "--file", state, "--policy-pack", pack],
+            cwd=self.project, env=self._environment, text=True, check=False,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
+        )  # fmt: skip
+
     def _operate(self, *arguments: str) -> Result:
         log = self._home / "events.json"
         log.unlink(missing_ok=True)

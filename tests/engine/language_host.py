@@ -6,8 +6,10 @@ Built on `LanguageServer`, a private class of the SDK, which the lock file there
 import os
 import runpy
 import signal
+import subprocess
 import sys
 import threading
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -15,7 +17,7 @@ from typing import Any
 import grpc
 from pulumi.automation._server import LanguageServer
 from pulumi.runtime import settings
-from pulumi.runtime.proto import language_pb2_grpc
+from pulumi.runtime.proto import language_pb2, language_pb2_grpc
 
 # The engine interrupts a host that it no longer needs; should the engine itself be killed, the host notices by this.
 SECONDS_BETWEEN_LOOKS = 1.0
@@ -30,6 +32,23 @@ class ProjectLanguageHost(LanguageServer):
     def Run(self, request: Any, context: Any) -> Any:
         self.program = lambda: run_project(request.info.program_directory, request.info.root_directory)
         return super().Run(request, context)
+
+    def RunPlugin(self, request: Any, context: Any) -> Iterator[Any]:
+        """Runs a policy pack, with the Python of its own environment, until the engine has judged all by it.
+
+        A pack prints its port and serves; the engine ends the call when it is done.
+        """
+        folder = request.info.program_directory
+        python = Path(folder, request.info.options["virtualenv"], "bin", "python")
+        environment = os.environ | dict(entry.split("=", 1) for entry in request.env)
+        pack = subprocess.Popen(
+            [python, "-u", folder, *request.args], cwd=request.pwd, env=environment, stdout=subprocess.PIPE
+        )
+        context.add_callback(pack.terminate)
+        with pack:
+            for line in pack.stdout or ():
+                yield language_pb2.RunPluginResponse(stdout=line)
+        yield language_pb2.RunPluginResponse(exitcode=pack.returncode)
 
 
 def run_project(program_directory: str, root_directory: str) -> None:

@@ -1,0 +1,81 @@
+"""The rule that secrets are named, never carried: AWS shows environments and boot scripts to many who may look."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from ops.capture.recording import RecordedResource, Secret
+from policies.rule import Fault, RecordingRule, Severity
+from policies.storage import LAUNCH_TEMPLATE
+from policies.texts import texts
+from policies.view import JOB, TASK, View, containers, parts
+
+FUNCTION = "aws:lambda/function:Function"
+# Plain texts that people with permission to look at a resource, or at its logs, can read.
+READABLE = {
+    LAUNCH_TEMPLATE: ("userData",),
+    FUNCTION: ("environment",),
+    TASK: ("containerDefinitions",),
+    JOB: ("containerProperties", "nodeProperties", "ecsProperties"),
+    "aws:lambda/invocation:Invocation": ("input",),
+    "aws:sfn/stateMachine:StateMachine": ("definition",),
+}
+# How well-known services write their secrets: AWS, OpenAI and its like, Hugging Face, GitHub, Slack, web tokens, keys.
+SECRET_SHAPES = re.compile(
+    r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b"
+    r"|\bsk-[A-Za-z0-9_-]{20,}"
+    r"|\bhf_[A-Za-z0-9]{30,}"
+    r"|\bgh[pousr]_[A-Za-z0-9]{36,}|\bgithub_pat_[A-Za-z0-9_]{22,}"
+    r"|\bxox[abprs]-[A-Za-z0-9-]{10,}"
+    r"|\beyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}"
+    r"|-----BEGIN (?:[A-Z]+ )?PRIVATE KEY-----"
+)
+SECRET_NAMES = re.compile(
+    r"(?:^|_)(?:TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?|(?:API|ACCESS|PRIVATE|SECRET)_?KEY)$", re.IGNORECASE
+)
+# A value that only says where the secret is.
+REFERENCE = re.compile(r"^(?:arn:|/|\$|\{\{resolve:)")
+
+
+def _carried(view: View) -> Iterator[Fault]:
+    for type_token, keys in READABLE.items():
+        for resource in view.of(type_token):
+            for key in keys:
+                if any(SECRET_SHAPES.search(text) for text in texts(resource.inputs.get(key))):
+                    yield Fault(resource=resource, what=f"carries what looks like a secret in {key}")
+            for name, value in _variables(resource):
+                if _is_secret(name, value):
+                    yield Fault(resource=resource, what=f"carries a secret in the variable {name}")
+
+
+def _variables(resource: RecordedResource) -> Iterator[tuple[str, Any]]:
+    """The environment of a function, task or job."""
+    if resource.type == FUNCTION:
+        for environment in parts(resource.inputs.get("environment")):
+            for variables in parts(environment.get("variables")):
+                yield from variables.items()
+    elif resource.type in (TASK, JOB):
+        for container in containers(resource):
+            for variable in parts(container.get("environment")):
+                yield str(variable.get("name")), variable.get("value")
+
+
+def _is_secret(name: str, value: Any) -> bool:
+    """Whether the program marked the value as secret, or its name says so and it is no reference to one."""
+    if isinstance(value, Secret):
+        return True
+    return isinstance(value, str) and bool(
+        value and SECRET_NAMES.search(name) and not REFERENCE.search(value)
+    )
+
+
+SECRET_RULES = (
+    RecordingRule(
+        id="secrets-by-reference",
+        severity=Severity.ERROR,
+        promise="Environments, boot scripts and state machines name a secret by its ARN and never carry its value.",
+        harm="whoever may look at the resource, its state or its logs has the secret",
+        fix="keep it in Secrets Manager and pass the ARN: as `secrets` of a container, or read by the code with its role",
+        check=_carried,
+    ),
+)
