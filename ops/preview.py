@@ -10,6 +10,10 @@ from typing import Any
 from ops.capture.program import record
 from ops.capture.recording import RecordedResource, Recording, Secret, Unknown
 from ops.capture.stack_files import StackFileError
+from ops.cost.estimate import estimate
+from ops.cost.prices import Prices
+from ops.cost.usage import Usage
+from ops.instance_prices import PriceTableError
 from ops.preview_text import counts, region_of, render
 
 
@@ -30,8 +34,24 @@ def main(arguments: Sequence[str]) -> int:
     except pulumi.RunError as error:
         print(error, file=sys.stderr)
         return 1
-    print(as_json(recording) if options.json else render(recording, colour=wants_colour()))
+    print(
+        as_json(recording)
+        if options.json
+        else f"{render(recording, colour=wants_colour())}\n\n{cost_line(recording)}"
+    )
     return 0
+
+
+def cost_line(recording: Recording) -> str:
+    """What the stack costs in a month, and which verb shows how."""
+    try:
+        month = estimate(recording, Usage(), Prices())
+    except PriceTableError as error:
+        return str(error)
+    return (
+        f"Costs about {month.idle_usd:,.0f} USD a month idle, {month.busy_usd:,.0f} busy: "
+        f"python -m ops cost --stack {recording.stack}"
+    )
 
 
 def wants_colour() -> bool:

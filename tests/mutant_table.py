@@ -352,4 +352,12 @@ MUTANTS = (
            'if permission.effect == "Allow" else "not "', 'if permission.effect else "not "', ("tests/ops/test_diagram.py",)),
     Mutant("a picture changes with the order of registrations", "ops/diagram/mermaid.py",
            "in sorted(group.nodes.items())", "in group.nodes.items()", ("tests/ops/test_diagram_mermaid.py",)),
+    Mutant("a type that nobody knows costs nothing", "ops/cost/estimate.py",
+           'return [Unknown(f"no meter for the type {resource.type}")]', 'return [Free("free")]', ("tests/ops/test_cost.py",)),
+    Mutant("a model server's node is not counted", "ops/cost/node_meters.py",
+           "for service in _services_on(resource, rates):", "for service in ():", ("tests/ops/test_cost.py",)),
+    Mutant("what has no price is not told", "ops/cost/report.py",
+           "for item in dict.fromkeys(column.estimate.unpriced):", "for item in ():", ("tests/ops/test_cost_report.py",)),
+    Mutant("a price in another unit is taken", "ops/prices/services.py",
+           "not 1 / MOST_CHANGE <= after / before <= MOST_CHANGE", "False", ("tests/ops/test_cost_prices.py",)),
 )  # fmt: skip

@@ -23,8 +23,8 @@ EXAMPLES = """examples:
   python -m ops prices refresh --region us-east-1 --check
   python -m ops prices services --region eu-central-1
 
-`refresh` takes pricing:GetProducts and ec2:DescribeSpotPriceHistory, `services` the former. How often spot instances are interrupted is no part of
-these APIs: that column keeps its own date.
+`refresh` takes pricing:GetProducts and ec2:DescribeSpotPriceHistory, `services` the former. How often spot instances
+are interrupted is no part of these APIs: that column keeps its own date.
 
 exit code: 0 the table is up to date or has been made so, 1 refused, failed or (with --check) out of date, 2 wrong usage
 """

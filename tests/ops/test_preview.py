@@ -389,7 +389,8 @@ class TestCommand:
     ) -> None:
         assert main(["preview"]) == 0
         assert from_dev == ["dev"]
-        assert capsys.readouterr().out == render(recorded("dev")) + "\n"
+        told = recorded("dev")
+        assert capsys.readouterr().out == f"{render(told)}\n\n{preview.cost_line(told)}\n"
 
     def test_json_is_printed_for_machines(
         self, from_dev: list[str], capsys: pytest.CaptureFixture[str]
