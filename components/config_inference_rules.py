@@ -38,11 +38,11 @@ REFUSED_ARGUMENTS = {
     "--disable-log-stats": ("scaling reads the metrics that it switches off", "remove it"),
     "--config": ("a file could set again what the platform sets", "list its arguments one by one"),
 }  # fmt: skip
-MODEL_FOLDERS = ("models/fine-tuned/", "models/adapters/", "models/onnx/")
 UNREADABLE_FOLDERS = {
     "models/onnx/": "vLLM reads safetensors, not ONNX",
     "models/adapters/": "an adapter is no model by itself",
 }
+MODEL_FOLDERS = ("models/fine-tuned/", *UNREADABLE_FOLDERS)
 
 
 def inference_rules(sections: Sections) -> Iterator[Fault]:

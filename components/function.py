@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import pulumi
 import pulumi_aws as aws
 
-from components.iam import allow, document, trust_policy
+from components.iam import LOG_ACTIONS, allow, document, trust_policy
 from components.library_bundle import library_folder
 from components.network import Network
 from components.source_bundle import SOURCE_FOLDER, source_files
@@ -14,7 +14,6 @@ from components.source_bundle import SOURCE_FOLDER, source_files
 SHARED_PACKAGE = "rag"
 REQUIREMENTS = "requirements.txt"
 HTTPS_PORT = 443
-LOG_ACTIONS = ("logs:CreateLogStream", "logs:PutLogEvents")
 # The interfaces of a function in a VPC have no names before they exist, so AWS's own policy allows their five actions
 # on any resource. The better known AWSLambdaVPCAccessExecutionRole also allows writing to every log group.
 # https://docs.aws.amazon.com/aws-managed-policy/latest/reference/AWSLambdaENIManagementAccess.html

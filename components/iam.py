@@ -9,6 +9,9 @@ import pulumi_aws as aws
 
 Statement = Mapping[str, Any]
 
+# What it takes to write to a log group that is there.
+LOG_ACTIONS = ("logs:CreateLogStream", "logs:PutLogEvents")
+
 
 def trust_policy(service: str) -> str:
     """Who may take a role: one AWS service, such as `lambda.amazonaws.com`. The names are the same in all partitions."""

@@ -3,11 +3,10 @@
 import pulumi
 import pulumi_aws as aws
 
-from components.iam import allow, grant
+from components.iam import LOG_ACTIONS, allow, grant
 
 # gpu_node/agent/agent.json names the same.
 METRIC_NAMESPACE = "AiPlatform/Nodes"
-LOG_ACTIONS = ("logs:CreateLogStream", "logs:PutLogEvents")
 METRIC_ACTIONS = ("cloudwatch:PutMetricData",)
 
 

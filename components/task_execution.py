@@ -6,10 +6,9 @@ from typing import Any
 import pulumi
 
 from components.container_image import PULL_ACTIONS
-from components.iam import allow
+from components.iam import LOG_ACTIONS, allow
 
 TASKS_SERVICE = "ecs-tasks.amazonaws.com"
-LOG_ACTIONS = ("logs:CreateLogStream", "logs:PutLogEvents")
 STREAM_PREFIX = "ecs"
 
 

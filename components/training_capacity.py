@@ -21,11 +21,11 @@ from components.gpu_node import (
     node_security_group,
     primary_interface,
 )
-from components.iam import allow, grant
+from components.iam import LOG_ACTIONS, allow, grant
 from components.image_reference import repository_arn_of
 from components.machine_images import ROOT_DEVICES, image_changes_ignored, image_id
 from components.network import Network
-from components.node_agent import LOG_ACTIONS, node_log_group_name
+from components.node_agent import node_log_group_name
 from components.training_job import unfit_job_actions
 from components.user_data import render_multipart
 

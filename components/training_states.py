@@ -53,8 +53,8 @@ def run_definition(config: TrainingConfig, parts: RunParts) -> dict[str, Any]:
     """The definition, in the States language with JSONPath.
 
     An execution is given `name`, `job_definition`, `queue` and `fallback_queue`, the ARNs of two queues, which are
-    alike where there is nothing to fall back to. It succeeds, or fails as NotSubmitted, TimedOut, NotEnded, Stopped,
-    InterruptedTooOften or JobFailed.
+    alike where there is nothing to fall back to. It succeeds, or fails as NotSubmitted, NoNodeFits, TimedOut, NotEnded,
+    Stopped, InterruptedTooOften or JobFailed.
     """
     checks = parts.progress_function_arn is not None
     states = {

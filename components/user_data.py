@@ -1,7 +1,8 @@
 """EC2 user data: one boot script from the files in gpu_node/boot, the interruption watcher and a stack's values. Pure."""
 
+import functools
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from email.mime.multipart import MIMEMultipart
 from email.mime.text import MIMEText
@@ -129,7 +130,8 @@ def extra_script_function(extra_script: str) -> str:
     return f"extra_script() {{\n  cat <<'{delimiter}'\n{body}{delimiter}\n}}\n"
 
 
-def platform_files_function(files: Sequence[str], watcher_target: str) -> str:
+@functools.cache
+def platform_files_function(files: tuple[str, ...], watcher_target: str) -> str:
     """A bash function that prints the archive of the boot script, as boot.sh, of the watcher and of the agent."""
     boot = "\n".join(map(_file_body, files))
     lines = archive(

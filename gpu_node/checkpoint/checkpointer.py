@@ -205,8 +205,9 @@ class Checkpointer:
     def save(self, step: int, write: Write) -> None:
         """Saves now, on rank 0, unless this step is saved already.
 
-        A failure is reported, and tried again after a minute, then after the next interval. Raised are the third in a row, and what `write`
-        itself gets wrong before anything was saved; but nothing while the node goes, since the run has to resume.
+        A failure is reported, and tried again after a minute, then after the next interval. Raised are the third in a
+        row, and what `write` itself gets wrong before anything was saved; but nothing while the node goes, since the
+        run has to resume.
         """
         self._asked = False
         if self.rank != 0 or step == self._saved_step:
@@ -229,7 +230,7 @@ class Checkpointer:
         self._steps_since, self._waiting_since = step, self._clock() - self._waited_already()
 
     def _waited_already(self) -> float:
-        """The first failure in a row is tried again soon: by the clock nothing is lost but a moment of the file system."""
+        """Of the interval by time: all but a minute after a first failure, which may be over in a moment."""
         return max(0.0, self.seconds_between_saves - self.RETRY_SECONDS) if self._failures == 1 else 0.0
 
     def _is_final(self, step: int, error: Exception) -> bool:

@@ -39,7 +39,7 @@ class Containers:
         lines = _docker("inspect", "--format", "{{.Id}} {{.State.Pid}} {{json .Config.Labels}}", *ids)
         found = [line.split(" ", 2) for line in lines.splitlines() if line]
         untold = set(ids) - {id for id, _, _ in found}
-        if untold & set(self._ids() if untold else ()):
+        if untold and untold & set(self._ids()):
             raise OSError(f"Docker tells nothing of {len(untold)} containers that run")
         return [Container(id, int(pid)) for id, pid, labels in found if _is_work(json.loads(labels))]
 

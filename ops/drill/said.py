@@ -1,13 +1,13 @@
 """What the checkpoint helper has said in the log of an attempt: the one place that reads its lines for the drill."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
 from components.job_facts import SCRATCH
-from ops.aws_calls import error_code, told
+from ops.train.logs import events, unless_missing
 from ops.train.runs import MILLISECONDS, Attempt
 from ops.train.stack import Clients
 
@@ -59,7 +59,8 @@ def meaning(at: float, line: str) -> Said | None:
 def said(clients: Clients, attempt: Attempt) -> list[Said]:
     """All of it, oldest first; empty where the log does not exist yet, or has nothing of the helper."""
     meant = (
-        meaning(event["timestamp"] / MILLISECONDS, event["message"]) for event in _events(clients, attempt)
+        meaning(event["timestamp"] / MILLISECONDS, event["message"])
+        for event in events(clients, attempt, FILTER)
     )
     return sorted(filter(None, meant), key=lambda one: one.at)
 
@@ -72,38 +73,10 @@ def last_line_at(clients: Clients, attempt: Attempt) -> float | None:
             logGroupName=attempt.log_group, logStreamName=attempt.log_stream, startFromHead=False, limit=1
         )["events"]
 
-    events = _unless_missing(page, attempt)
-    return max((event["timestamp"] / MILLISECONDS for event in events), default=None)
+    newest = unless_missing(page, attempt)
+    return max((event["timestamp"] / MILLISECONDS for event in newest), default=None)
 
 
 def of_kind(lines: Sequence[Said], *kinds: Kind) -> list[Said]:
     """In their order."""
     return [one for one in lines if one.kind in kinds]
-
-
-def _events(clients: Clients, attempt: Attempt) -> list[dict[str, Any]]:
-    def pages() -> list[dict[str, Any]]:
-        found = clients.logs.get_paginator("filter_log_events").paginate(
-            logGroupName=attempt.log_group,
-            logStreamNames=[attempt.log_stream],
-            startTime=int(attempt.started * MILLISECONDS),
-            filterPattern=FILTER,
-        )
-        return [event for page in found for event in page["events"]]
-
-    return _unless_missing(pages, attempt)
-
-
-def _unless_missing(read: Callable[[], list[dict[str, Any]]], attempt: Attempt) -> list[dict[str, Any]]:
-    """A container that has written nothing yet has no stream."""
-    from botocore.exceptions import ClientError
-
-    if not attempt.log_stream:
-        return []
-    with told(f"reading the log {attempt.log_stream}"):
-        try:
-            return read()
-        except ClientError as error:
-            if error_code(error) == "ResourceNotFoundException":
-                return []
-            raise

@@ -65,11 +65,14 @@ def last_safe_step(clients: Clients, run: Run) -> tuple[float, int] | None:
 
 def node_of(clients: DrillClients, drill: Drill, attempt: Attempt) -> Node:
     """The attempt's node; DrillRefused where the experiment could not take it, or another drill is under way."""
-    arn = _container_instance(clients, attempt)
-    cluster = arn.split(":container-instance/")[1].split("/")[0]
+    if not attempt.node:
+        raise DrillRefused(
+            f"AWS Batch does not tell the node of the job {attempt.job_id} yet. Fix: try again."
+        )
+    cluster = attempt.node.split(":container-instance/")[1].split("/")[0]
     with told("finding the node"):
         (container_instance,) = clients.ecs.describe_container_instances(
-            cluster=cluster, containerInstances=[arn]
+            cluster=cluster, containerInstances=[attempt.node]
         )["containerInstances"]
         instance_id = container_instance["ec2InstanceId"]
         found = clients.ec2.describe_instances(InstanceIds=[instance_id])["Reservations"]
@@ -94,17 +97,6 @@ def unmark(clients: DrillClients, drill: Drill, node: Node) -> None:
     """Without it the next drill would be refused."""
     with told(f"removing the tag of the node {node.instance_id}"):
         clients.ec2.delete_tags(Resources=[node.instance_id], Tags=_tags(drill.mark))
-
-
-def _container_instance(clients: Clients, attempt: Attempt) -> str:
-    with told("finding the node"):
-        jobs = clients.batch.describe_jobs(jobs=[attempt.job_id])["jobs"]
-    arn = jobs[0].get("container", {}).get("containerInstanceArn") if jobs else ""
-    if not arn:
-        raise DrillRefused(
-            f"AWS Batch does not tell the node of the job {attempt.job_id} yet. Fix: try again."
-        )
-    return arn
 
 
 def _check(instance: Mapping[str, Any], drill: Drill) -> None:

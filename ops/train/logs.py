@@ -1,7 +1,7 @@
 """The logs of a run's attempts, and what the checkpoint helper has said in them."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from ops.aws_calls import error_code, told
@@ -45,26 +45,36 @@ def saves(clients: Clients, attempt: Attempt) -> list[tuple[float, int]]:
 
 
 def _saves(clients: Clients, attempt: Attempt) -> Iterator[tuple[float, int]]:
-    for event in _events(clients, attempt):
+    for event in events(clients, attempt, SAVED_FILTER):
         said = SAVED.search(event["message"])
         if said:
             yield event["timestamp"] / MILLISECONDS, int(said[1])
 
 
-def _events(clients: Clients, attempt: Attempt) -> list[dict[str, Any]]:
+def events(clients: Clients, attempt: Attempt, pattern: str) -> list[dict[str, Any]]:
+    """What the attempt has written that matches a filter pattern of CloudWatch Logs, as FilterLogEvents tells it."""
+
+    def pages() -> list[dict[str, Any]]:
+        found = clients.logs.get_paginator("filter_log_events").paginate(
+            logGroupName=attempt.log_group,
+            logStreamNames=[attempt.log_stream],
+            startTime=int(attempt.started * MILLISECONDS),
+            filterPattern=pattern,
+        )
+        return [event for page in found for event in page["events"]]
+
+    return unless_missing(pages, attempt)
+
+
+def unless_missing(read: Callable[[], list[dict[str, Any]]], attempt: Attempt) -> list[dict[str, Any]]:
+    """What `read` finds in the attempt's log. A container that has written nothing yet has no stream."""
     from botocore.exceptions import ClientError
 
     if not attempt.log_stream:
         return []
     with told(f"reading the log {attempt.log_stream}"):
         try:
-            pages = clients.logs.get_paginator("filter_log_events").paginate(
-                logGroupName=attempt.log_group,
-                logStreamNames=[attempt.log_stream],
-                startTime=int(attempt.started * MILLISECONDS),
-                filterPattern=SAVED_FILTER,
-            )
-            return [event for page in pages for event in page["events"]]
+            return read()
         except ClientError as error:
             if error_code(error) == "ResourceNotFoundException":
                 return []

@@ -17,7 +17,10 @@ ENDED = ("SUCCEEDED", "FAILED")
 
 @dataclass(frozen=True, kw_only=True)
 class Attempt:
-    """One try of one job. Times are seconds since 1970; `stopped` is None while it runs."""
+    """One try of one job. Times are seconds since 1970; `stopped` is None while it runs.
+
+    `node` is the ARN of the container instance, "" where Batch does not tell it.
+    """
 
     job_id: str
     capacity: str
