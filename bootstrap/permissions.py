@@ -1,7 +1,7 @@
 """What the three roles may do. Pure: from ARNs to policy documents.
 
-Reading is the managed policy ReadOnlyAccess, without what it reads of people's data. Deploying is a list of services,
-and a short list of IAM actions; what this program makes is out of its reach.
+Reading is the managed policy ReadOnlyAccess, kept to the platform's services and without what it reads of people's data
+there. Deploying is a list of services, and a short list of IAM actions; what this program makes is out of its reach.
 """
 
 from collections.abc import Sequence
@@ -22,11 +22,11 @@ PLANS = "plans/"
 READ_MORE = ("aoss:BatchGetCollectionGroup", "aoss:ListCollectionGroups")
 
 # Documents, messages, logs, answers, secrets: neither a preview nor a deployment has to read them.
-OBJECT_READS = ("s3:GetObject*", "kms:Decrypt")
+OBJECT_READS = ("s3:GetObject*", "kms:Decrypt", "kms:ReEncryptFrom")
 DATA_READS = (
     "aoss:APIAccessAll", "athena:GetQueryResults*", "bedrock:InvokeModel*", "dynamodb:BatchGetItem",
     "dynamodb:GetItem", "dynamodb:PartiQLSelect", "dynamodb:Query", "dynamodb:Scan", "ec2:GetConsole*",
-    "ec2:GetPasswordData", "elasticfilesystem:Client*", "kinesis:GetRecords", "logs:FilterLogEvents",
+    "ec2:GetPasswordData", "ecs:ExecuteCommand", "elasticfilesystem:Client*", "kinesis:GetRecords", "logs:FilterLogEvents",
     "logs:GetLogEvents", "logs:GetLogRecord", "logs:GetQueryResults", "logs:StartLiveTail", "logs:StartQuery",
     "secretsmanager:BatchGetSecretValue", "secretsmanager:GetSecretValue", "sqs:ReceiveMessage",
 )  # fmt: skip
@@ -34,9 +34,12 @@ DATA_READS = (
 # The services that the platform's resources belong to, as IAM names them, and those that `ops status` asks.
 SERVICES = (
     "aoss", "application-autoscaling", "autoscaling", "batch", "budgets", "cloudwatch", "ec2", "ecr", "ecs",
-    "elasticfilesystem", "elasticloadbalancing", "fis", "kms", "lambda", "logs", "s3", "sns", "sqs", "ssm", "states",
-    "tag",
+    "elasticfilesystem", "elasticloadbalancing", "fis", "kms", "lambda", "logs", "s3", "sns", "sqs", "states", "tag",
 )  # fmt: skip
+# Machine images are public parameters. All else of Systems Manager opens shells, or shows what was run in them.
+PARAMETER_READS = ("ssm:GetParameter", "ssm:GetParameters")
+# What previews, refreshes and `ops prices` ask. ReadOnlyAccess hands out code, rows and credentials of other services.
+READ = (*(f"{service}:*" for service in (*SERVICES, "iam", "pricing", "sts")), *PARAMETER_READS)
 ROLE_ACTIONS = (
     "iam:CreateRole", "iam:DeleteRole", "iam:DeleteRolePolicy", "iam:GetRole", "iam:GetRolePolicy",
     "iam:ListAttachedRolePolicies", "iam:ListInstanceProfilesForRole", "iam:ListRolePolicies", "iam:ListRoleTags",
@@ -75,7 +78,9 @@ class Place:
 
 def preview_policy(place: Place) -> dict[str, Any]:
     """Reads state, writes nothing: neither a preview nor `refresh --preview-only` locks a stack of such a backend."""
-    return document([*read_state(place), allow(READ_MORE, ["*"]), *keep_data_private(place)])
+    return document(
+        [*read_state(place), allow(READ_MORE, ["*"]), keep_to_platform(), *keep_data_private(place)]
+    )
 
 
 def plan_policy(place: Place) -> dict[str, Any]:
@@ -87,6 +92,7 @@ def plan_policy(place: Place) -> dict[str, Any]:
             allow(["s3:PutObject"], [plans]),
             allow(["kms:GenerateDataKey"], [place.key_arn]),
             allow(READ_MORE, ["*"]),
+            keep_to_platform(),
             *keep_data_private(place),
         ]
     )
@@ -96,7 +102,9 @@ def deploy_policy(place: Place) -> dict[str, Any]:
     """What a deployment may do, and at most: it is the boundary of its role too, whatever else gets attached."""
     return document(
         [
-            allow([f"{service}:*" for service in SERVICES] + ["sts:GetCallerIdentity"], ["*"]),
+            allow(
+                [*(f"{service}:*" for service in SERVICES), *PARAMETER_READS, "sts:GetCallerIdentity"], ["*"]
+            ),
             *manage_roles(place),
             *keep_data_private(place),
             *guard_bootstrap(place),
@@ -110,6 +118,10 @@ def read_state(place: Place) -> list[Statement]:
         allow(["s3:GetObject"], [place.objects]),
         allow(["kms:Decrypt"], [place.key_arn]),
     ]
+
+
+def keep_to_platform() -> Statement:
+    return {"Effect": "Deny", "NotAction": [*READ], "Resource": ["*"]}
 
 
 def keep_data_private(place: Place) -> list[Statement]:

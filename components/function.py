@@ -125,7 +125,7 @@ class PackagedFunction(pulumi.ComponentResource):
         aws.vpc.SecurityGroupEgressRule(
             f"{name}-https",
             security_group_id=group.id,
-            # The addresses of AWS are many and change.
+            description="HTTPS to AWS, whose addresses are many and change",
             cidr_ipv4="0.0.0.0/0",
             ip_protocol="tcp",
             from_port=HTTPS_PORT,

@@ -5,7 +5,7 @@ import json
 from collections.abc import Iterable, Sequence
 from math import ceil
 
-from components import data_lake as lake
+from components import lake_layout as lake
 from components.accelerators import Accelerator, find
 from components.config_gpu_sections import GpuFleetConfig, InferenceConfig
 from components.job_facts import MOUNT_ROOT

@@ -8,9 +8,10 @@ import pulumi_aws as aws
 
 from components.aws_account import AwsAccount
 from components.config_sections import AnswersConfig, IngestionConfig
-from components.data_lake import RAW, DataLake
+from components.data_lake import DataLake
 from components.function import PackagedFunction, PackagedFunctionArgs
 from components.iam import allow, grant
+from components.lake_layout import RAW
 from components.network import Network
 from components.pacing import share_of_a_run
 from components.pipeline_environment import pipeline_environment

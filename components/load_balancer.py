@@ -75,6 +75,7 @@ class LoadBalancer(pulumi.ComponentResource):
         aws.vpc.SecurityGroupEgressRule(
             f"{self.pulumi_resource_name}-to-tasks",
             security_group_id=self.security_group_id,
+            description="To the tasks behind the balancer",
             referenced_security_group_id=security_group_id,
             ip_protocol="tcp",
             from_port=first,
@@ -84,6 +85,7 @@ class LoadBalancer(pulumi.ComponentResource):
         aws.vpc.SecurityGroupIngressRule(
             f"{self.pulumi_resource_name}-into-tasks",
             security_group_id=security_group_id,
+            description="From the balancer alone",
             referenced_security_group_id=self.security_group_id,
             ip_protocol="tcp",
             from_port=first,
@@ -103,7 +105,9 @@ class LoadBalancer(pulumi.ComponentResource):
             aws.vpc.SecurityGroupIngressRule(
                 f"{name}-port-{port}",
                 security_group_id=group.id,
-                # A public API is for everybody: the bearer token, not the address, says who may call it.
+                description="Everybody: the bearer token says who may call"
+                if args.public
+                else "Callers in the VPC",
                 cidr_ipv4=ANYWHERE if args.public else args.network.vpc_cidr,
                 ip_protocol="tcp",
                 from_port=port,

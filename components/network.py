@@ -175,6 +175,7 @@ class Network(pulumi.ComponentResource):
         aws.vpc.SecurityGroupIngressRule(
             f"{name}-endpoints",
             security_group_id=group.id,
+            description="HTTPS from the VPC",
             cidr_ipv4=self.vpc_cidr,
             ip_protocol="tcp",
             from_port=443,

@@ -164,7 +164,7 @@ class RagService(pulumi.ComponentResource):
             aws.vpc.SecurityGroupEgressRule(
                 f"{name}-tasks-out-{port}",
                 security_group_id=group.id,
-                # The addresses of AWS and of answer services are many and change.
+                description="AWS and answer services, whose addresses are many and change",
                 cidr_ipv4=ANYWHERE,
                 ip_protocol="tcp",
                 from_port=port,
@@ -175,6 +175,7 @@ class RagService(pulumi.ComponentResource):
             aws.vpc.SecurityGroupEgressRule(
                 f"{name}-tasks-out-to-inference",
                 security_group_id=group.id,
+                description="To the model server of the stack",
                 referenced_security_group_id=args.inference.security_group_id,
                 ip_protocol="tcp",
                 from_port=HTTP_PORT,

@@ -95,6 +95,7 @@ class SharedFiles(pulumi.ComponentResource):
         aws.vpc.SecurityGroupIngressRule(
             f"{self.pulumi_resource_name}-mount-{role.pulumi_resource_name}",
             security_group_id=self._security_group.id,
+            description=f"NFS for {role.pulumi_resource_name}",
             referenced_security_group_id=security_group_id,
             ip_protocol="tcp",
             from_port=NFS_PORT,

@@ -195,6 +195,7 @@ class TrainingCapacity(pulumi.ComponentResource):
         aws.vpc.SecurityGroupIngressRule(
             f"{name}-from-nodes",
             security_group_id=self.security_group_id,
+            description="Between the nodes of a job, for EFA",
             referenced_security_group_id=self.security_group_id,
             ip_protocol="-1",
             opts=child,
@@ -202,6 +203,7 @@ class TrainingCapacity(pulumi.ComponentResource):
         aws.vpc.SecurityGroupEgressRule(
             f"{name}-to-nodes",
             security_group_id=self.security_group_id,
+            description="Between the nodes of a job, for EFA",
             referenced_security_group_id=self.security_group_id,
             ip_protocol="-1",
             opts=child,

@@ -38,7 +38,7 @@ class VectorEndpoint(pulumi.ComponentResource):
         aws.vpc.SecurityGroupIngressRule(
             f"{name}-https",
             security_group_id=group.id,
-            # What a caller may do is decided by its role; the address only has to be one of the network's own.
+            description="HTTPS from the VPC: the role of a caller decides what it may do",
             cidr_ipv4=network.vpc_cidr,
             ip_protocol="tcp",
             from_port=HTTPS_PORT,

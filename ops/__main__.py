@@ -11,6 +11,7 @@ from collections.abc import Sequence
 VERBS = {
     "advise": ("ops.advise.command", "which accelerator to take for a model, and Lambda, ECS or EKS"),
     "diagram": ("ops.diagram.command", "pictures of a stack for mermaid, made from what it registers"),
+    "diff": ("ops.diff.command", "what a change of the program does to the stacks, for its reviewer"),
     "download": ("ops.transfer.download", "fetch a folder or an object of the lake"),
     "bootstrap": (
         "ops.bootstrap",
@@ -45,18 +46,33 @@ VERBS = {
     "train": ("ops.train.command", "start training runs, and show, follow and stop them"),
     "upload": ("ops.transfer.upload", "send a folder, a file or standard input into the lake"),
 }
+EXAMPLES = """examples:
+  python -m ops preview --stack dev
+  python -m ops preflight --stack dev
+  python -m ops status --stack dev
+
+exit code: 0 done, 1 a finding or failure, 2 wrong usage, 130 interrupted"""
 INTERRUPTED = 130
+# What a shell tells of a program that wrote into a pipe without a reader: 128 and the number of SIGPIPE.
+READER_LEFT = 141
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs one verb and returns the exit code: 0 done, 1 a finding or failure, 2 wrong usage, 130 interrupted."""
+    """Runs one verb and returns the exit code: 0 done, 1 a finding or failure, 2 wrong usage, 130 interrupted.
+
+    141 where the reader of its output left before the end: what was done until then is not known to be all.
+    """
     parser = argparse.ArgumentParser(
         prog="python -m ops",
         description="What an operator runs before and after `pulumi up`.",
-        epilog="verbs:\n" + "\n".join(f"  {verb:<10}{text}" for verb, (_, text) in VERBS.items()),
+        epilog="verbs:\n"
+        + "\n".join(f"  {verb:<10}{text}" for verb, (_, text) in sorted(VERBS.items()))
+        + f"\n\n{EXAMPLES}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("verb", choices=sorted(VERBS), help="what to do; VERB --help shows its options")
+    parser.add_argument(
+        "verb", choices=sorted(VERBS), metavar="VERB", help="what to do; VERB --help shows its options"
+    )
     parser.add_argument("arguments", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
     arguments = sys.argv[1:] if arguments is None else arguments
     if not arguments:
@@ -70,7 +86,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         # The reader, such as `head`, has seen enough.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+        return READER_LEFT
     except KeyboardInterrupt:
         print("Interrupted.", file=sys.stderr)
         return INTERRUPTED

@@ -8,10 +8,11 @@ import argparse
 import json
 import os
 import runpy
+import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from bootstrap.settings import ENVIRONMENTS, BootstrapSettings, SettingsError
@@ -33,6 +34,12 @@ EXAMPLES = """examples:
 
 Repositories made or renamed since 2026-07-15 need both numbers; this tells them:
   gh api repos/octo-org/ai-platform --jq '[.owner.id, .id]'
+
+An account takes one identity provider for GitHub. Where there is one, its audiences must have sts.amazonaws.com, and this
+tells its ARN:
+  aws iam list-open-id-connect-providers
+
+exit code: 0 shown or made, 1 a command failed, 2 wrong usage
 """
 
 Run = Callable[[Sequence[str], Mapping[str, str]], "subprocess.CompletedProcess[str]"]
@@ -165,10 +172,13 @@ def next_steps(settings: BootstrapSettings, outputs: Mapping[str, Any]) -> str:
             f"  gh api repos/{repository}/environments/{name}/deployment-branch-policies -f name=main"
             for name in environments
         ),
+        f"  gh api --method PUT repos/{repository}/actions/permissions/workflow -F can_approve_pull_request_reviews=true"
+        "   # so that new prices can come as a pull request",
         "",
         "Add reviewers to the environments that are to wait for approval (Settings, Environments).",
         "",
-        "Make the stacks, and commit what Pulumi writes into their files:",
+        "Make the stacks, in the folder above and with the same state bucket; commit what Pulumi writes into all stack files:",
+        "  cd ..",
         *(
             f"  pulumi stack init {name} --secrets-provider '{outputs['secrets_provider']}'"
             for name in environments
@@ -177,9 +187,14 @@ def next_steps(settings: BootstrapSettings, outputs: Mapping[str, Any]) -> str:
     return "\n".join(lines)
 
 
+def unmade(outputs: Iterable[str]) -> dict[str, str]:
+    """A word for each output: what the recording makes up for it could be taken for an account's own."""
+    return {name: name.upper() for name in outputs}
+
+
 def _show(settings: BootstrapSettings, as_json: bool) -> int:
     recording = recorded(settings)
-    lines = [" ".join(map(_quoted, command)) for command in commands(settings)]
+    lines = [shlex.join(command) for command in commands(settings)]
     if as_json:
         resources = [{"type": each.type, "name": each.name} for each in recording.resources if each.custom]
         print(json.dumps({"resources": resources, "commands": lines}, indent=2))
@@ -187,7 +202,7 @@ def _show(settings: BootstrapSettings, as_json: bool) -> int:
     print(render(recording, colour=wants_colour()))
     print("\nNothing has been made. --create runs, in bootstrap/, with a state on this machine:")
     print("\n".join(f"  {line}" for line in lines))
-    print("\nThen:\n" + next_steps(settings, recording.exports))
+    print("\nThen, with the names that --create tells:\n" + next_steps(settings, unmade(recording.exports)))
     return 0
 
 
@@ -208,7 +223,7 @@ def _must(
     done = run(command, variables)
     if done.returncode:
         raise BootstrapError(
-            f"`{' '.join(map(_quoted, command))}` failed. Fix what it says, and run this again."
+            f"`{shlex.join(command)}` failed. Fix what it says, and run this again; for a provider that exists already, --identity-provider-arn takes its ARN."
         )
     return done
 
@@ -221,7 +236,3 @@ def _run(command: Sequence[str], variables: Mapping[str, str]) -> "subprocess.Co
         )
     read = subprocess.PIPE if "output" in command else None
     return subprocess.run(command, cwd=FOLDER, env=dict(variables), stdout=read, text=True, check=False)
-
-
-def _quoted(word: str) -> str:
-    return word if word and " " not in word else f"'{word}'"

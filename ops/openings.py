@@ -15,6 +15,8 @@ GROUPS = ("aws:ec2/securityGroup:SecurityGroup", "aws:ec2/defaultSecurityGroup:D
 INGRESS = "aws:vpc/securityGroupIngressRule:SecurityGroupIngressRule"
 EGRESS = "aws:vpc/securityGroupEgressRule:SecurityGroupEgressRule"
 OLDER_RULE = "aws:ec2/securityGroupRule:SecurityGroupRule"
+PREFIX_LIST = "aws:ec2/managedPrefixList:ManagedPrefixList"
+PREFIX_LIST_ENTRY = "aws:ec2/managedPrefixListEntry:ManagedPrefixListEntry"
 ALL = "all"
 # A range of public addresses at least this wide is the internet, whatever its owner meant: two halves make a whole.
 WIDE_PREFIX = {4: 15, 6: 31}
@@ -35,7 +37,8 @@ class Opening:
 
     `security_group` is the group's name in the program, or what the program knows of a group that it did not make.
     `protocol` is AWS's word, `all` for every one; the ports are None for every port (for ICMP they are type and code).
-    `peer` is a range of addresses, a prefix list, or the name of another group; `urn` is that of the rule, or of the
+    `peer` is a range of addresses, a prefix list of somebody else, or the name of another group; a prefix list of the
+    program's is as many openings as it has entries. `urn` is that of the rule, or of the
     group that holds it, and `group_urn` the group's, empty where the program did not make it.
     """
 
@@ -51,14 +54,7 @@ class Opening:
     @property
     def is_internet(self) -> bool:
         """Whether the peer is everybody, or so many public addresses that it might as well be."""
-        try:
-            network = ipaddress.ip_network(self.peer, strict=False)
-        except ValueError:
-            return False
-        # Some releases of Python call everything at once private, since its first and last addresses are.
-        return network.prefixlen <= WIDE_PREFIX[network.version] and (
-            network.prefixlen == 0 or not network.is_private
-        )
+        return is_internet(self.peer)
 
     def ports(self) -> str:
         """The ports as a person writes them."""
@@ -76,6 +72,18 @@ class Opening:
         return f"{self.security_group} {self.direction} {protocol} {self.ports()} {way} {self.peer}"
 
 
+def is_internet(addresses: str) -> bool:
+    """Whether a range of addresses is the internet, or so much of it that it might as well be; no range is not."""
+    try:
+        network = ipaddress.ip_network(addresses, strict=False)
+    except ValueError:
+        return False
+    # Some releases of Python call everything at once private, since its first and last addresses are.
+    return network.prefixlen <= WIDE_PREFIX[network.version] and (
+        network.prefixlen == 0 or not network.is_private
+    )
+
+
 def openings(recording: Recording) -> list[Opening]:
     """Every opening, in the order of the recording."""
     reader = _Reader(recording)
@@ -89,6 +97,8 @@ class _Reader:
         groups = [resource for resource in recording.resources if resource.type in GROUPS]
         self._by_urn = {group.urn: group for group in groups}
         self._by_id = {str(group.outputs.get("id")): group for group in groups if group.outputs.get("id")}
+        self._lists = [item for item in recording.resources if item.type == PREFIX_LIST]
+        self._entries = [item for item in recording.resources if item.type == PREFIX_LIST_ENTRY]
 
     def openings_of(self, resource: RecordedResource) -> Iterator[Opening]:
         if resource.type in (INGRESS, EGRESS):
@@ -130,14 +140,31 @@ class _Reader:
     def _peers(
         self, resource: RecordedResource, group: RecordedResource | str, rule: Mapping[str, Any]
     ) -> Iterator[str]:
-        for key in (*CIDR_PROPERTIES, *LIST_PROPERTIES):
+        for key in CIDR_PROPERTIES:
             yield from (str(value) for value in _listed(rule.get(key)))
+        for key in LIST_PROPERTIES:
+            for value in _listed(rule.get(key)):
+                yield from self._ranges(resource, key, value) or [str(value)]
         for key in GROUP_PROPERTIES:
             for value in _listed(rule.get(key)):
                 peer = self._group(resource, key, value)
                 yield peer if isinstance(peer, str) else peer.name
         if rule.get("self"):
             yield group if isinstance(group, str) else group.name
+
+    def _ranges(self, resource: RecordedResource, key: str, value: Any) -> list[str]:
+        """The addresses in a prefix list of the program's; empty for another's."""
+        sources = resource.property_dependencies.get(key, ())
+        known = [item for item in self._lists if item.outputs.get("id") == value or item.urn in sources]
+        entries = [entry for item in known for entry in _listed(item.inputs.get("entries"))]
+        for item in known:
+            entries += [
+                entry.inputs
+                for entry in self._entries
+                if item.urn in entry.property_dependencies.get("prefixListId", ())
+                or entry.inputs.get("prefixListId") == item.outputs.get("id", "")
+            ]
+        return [str(entry.get("cidr")) for entry in entries if isinstance(entry, Mapping)]
 
     def _group(self, resource: RecordedResource, key: str, value: Any) -> RecordedResource | str:
         """The group that a property names: by id where it is known, else by where the value comes from."""

@@ -8,23 +8,39 @@ from typing import Any, Literal
 from ops.capture.recording import RecordedResource, Recording, Secret, Unknown
 
 ROLE = "aws:iam/role:Role"
-ATTACHMENT = "aws:iam/rolePolicyAttachment:RolePolicyAttachment"
+ATTACHMENTS = (
+    "aws:iam/groupPolicyAttachment:GroupPolicyAttachment",
+    "aws:iam/rolePolicyAttachment:RolePolicyAttachment",
+    "aws:iam/userPolicyAttachment:UserPolicyAttachment",
+)
 LAMBDA_PERMISSION = "aws:lambda/permission:Permission"
 DATA_POLICY = "aws:opensearch/serverlessAccessPolicy:ServerlessAccessPolicy"
-# Where a type keeps its policy.
+# Where a type keeps its policy; that of some can stand in the resource or beside it.
 POLICIES = {
+    "aws:ec2/vpcEndpoint:VpcEndpoint": "policy",
     "aws:ecr/repositoryPolicy:RepositoryPolicy": "policy",
     "aws:efs/fileSystemPolicy:FileSystemPolicy": "policy",
+    "aws:iam/groupPolicy:GroupPolicy": "policy",
     "aws:iam/policy:Policy": "policy",
     ROLE: "assumeRolePolicy",
     "aws:iam/rolePolicy:RolePolicy": "policy",
+    "aws:iam/userPolicy:UserPolicy": "policy",
     "aws:kms/key:Key": "policy",
+    "aws:kms/keyPolicy:KeyPolicy": "policy",
+    "aws:s3/bucket:Bucket": "policy",
     "aws:s3/bucketPolicy:BucketPolicy": "policy",
+    "aws:secretsmanager/secretPolicy:SecretPolicy": "policy",
+    "aws:sns/topic:Topic": "policy",
     "aws:sns/topicPolicy:TopicPolicy": "policy",
+    "aws:sqs/queue:Queue": "policy",
     "aws:sqs/queuePolicy:QueuePolicy": "policy",
-    "aws:ec2/vpcEndpoint:VpcEndpoint": "policy",
 }
-HELD_BY_ROLES = ("aws:iam/policy:Policy", "aws:iam/rolePolicy:RolePolicy")
+IDENTITY_POLICIES = (
+    "aws:iam/groupPolicy:GroupPolicy",
+    "aws:iam/policy:Policy",
+    "aws:iam/rolePolicy:RolePolicy",
+    "aws:iam/userPolicy:UserPolicy",
+)
 
 Kind = Literal["identity", "trust", "resource", "data"]
 
@@ -42,7 +58,7 @@ class Condition:
 class Permission:
     """One statement of one document; names and ARNs are AWS's, `ops.preview_access.Names` gives the program's.
 
-    `kind` is `identity` for what a role holds, `trust` for who may take a role, `resource` for the policy of a thing,
+    `kind` is `identity` for what a role (a user, a group) holds, `trust` for who may take a role, `resource` for the policy of a thing,
     `data` for a data policy of OpenSearch Serverless. `principals` are the role's name, or what the statement says.
     `negated` names what the statement turns round (`NotAction` and its like): its values then are what it leaves out.
     A policy that cannot be read here has these words as its one action and no principal. `managed_policy` is a policy of AWS, whose actions
@@ -86,7 +102,7 @@ def _documents(resource: RecordedResource) -> Iterator[Permission]:
     is_data = resource.type == DATA_POLICY
     policy = resource.inputs.get("policy" if is_data else POLICIES.get(resource.type, ""))
     kind = _kind(resource.type)
-    holder = listed(resource.inputs.get("role"))
+    holder = _holder(resource)
     yield from _policy(policy, kind, holder, resource.urn)
     if resource.type == ROLE:
         for item in resource.inputs.get("inlinePolicies") or ():
@@ -150,8 +166,8 @@ def _data(policy: Any, urn: str) -> Iterator[Permission]:
 
 def _attached(resource: RecordedResource) -> Iterator[Permission]:
     """Managed policies, which a role has by attachment or lists itself."""
-    if resource.type == ATTACHMENT:
-        arns, holder = listed(resource.inputs.get("policyArn")), listed(resource.inputs.get("role"))
+    if resource.type in ATTACHMENTS:
+        arns, holder = listed(resource.inputs.get("policyArn")), _holder(resource)
     elif resource.type == ROLE:
         arns, holder = listed(resource.inputs.get("managedPolicyArns")), _name_of(resource)
     else:
@@ -179,12 +195,19 @@ def _invoked(resource: RecordedResource) -> Iterator[Permission]:
     )
 
 
+def _holder(resource: RecordedResource) -> tuple[str, ...]:
+    """The role that a policy is given to; where people still use them, the user or the group."""
+    return next(
+        (listed(resource.inputs[key]) for key in ("role", "user", "group") if key in resource.inputs), ()
+    )
+
+
 def _kind(type_token: str) -> Kind:
     if type_token == DATA_POLICY:
         return "data"
     if type_token == ROLE:
         return "trust"
-    return "identity" if type_token in HELD_BY_ROLES else "resource"
+    return "identity" if type_token in IDENTITY_POLICIES else "resource"
 
 
 def _name_of(role: RecordedResource) -> tuple[str, ...]:

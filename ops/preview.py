@@ -16,10 +16,21 @@ from ops.cost.usage import Usage
 from ops.instance_prices import PriceTableError
 from ops.preview_text import counts, region_of, render
 
+EXAMPLES = """examples:
+  python -m ops preview                              # the stack dev
+  python -m ops preview --stack prod --json
+
+exit code: 0 previewed, 1 the configuration has faults, 2 wrong usage"""
+
 
 def main(arguments: Sequence[str]) -> int:
     """Prints the preview; 1 when the configuration has faults, all of them then being on standard error."""
-    parser = argparse.ArgumentParser(prog="python -m ops preview", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m ops preview",
+        description=__doc__,
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument("--stack", default="dev", help="the stack, as in Pulumi.<stack>.yaml (default: dev)")
     parser.add_argument("--json", action="store_true", help="print JSON for machines")
     options = parser.parse_args(arguments)

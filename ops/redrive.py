@@ -7,6 +7,7 @@ import argparse
 import json
 import re
 import sys
+import textwrap
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
@@ -25,6 +26,11 @@ PERMISSIONS = (
     "and sqs:SendMessage"
 )
 PERMISSIONS_TO_SHOW = "sqs:ReceiveMessage, sqs:ChangeMessageVisibility and sqs:GetQueueAttributes"
+EXAMPLES = """examples:
+  python -m ops redrive --stack prod --show                  # why they died; moves nothing
+  python -m ops redrive --stack prod --limit-per-second 5
+
+exit code: 0 all were shown or moved, 1 something failed or was left behind, 2 wrong usage"""
 POLL_SECONDS = 2
 MAX_SHOWN = 100
 RUNNING = ("RUNNING", "CANCELLING")
@@ -202,11 +208,15 @@ def _queues(options: argparse.Namespace) -> Queues:
 
 
 def _parser() -> argparse.ArgumentParser:
+    permissions = (
+        f"Without --show everything is moved by SQS itself; that takes {PERMISSIONS}. "
+        f"With --show it takes {PERMISSIONS_TO_SHOW}."
+    )
     parser = argparse.ArgumentParser(
         prog="python -m ops redrive",
         description=__doc__,
-        epilog=f"Without --show everything is moved by SQS itself; that takes {PERMISSIONS}. "
-        f"With --show it takes {PERMISSIONS_TO_SHOW}.",
+        epilog=f"{EXAMPLES}\n\n{textwrap.fill(permissions, 120)}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--stack", help="the stack whose ingestion it is; Pulumi tells its queues")
     parser.add_argument("--dead-letter-queue", metavar="URL", help="the queue to empty, instead of --stack")

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from ops.capture.recording import RecordedResource
 from policies.rule import Fault, RecordingRule, Severity
-from policies.storage import LAUNCH_TEMPLATE
+from policies.storage import INSTANCE, LAUNCH_TEMPLATE
 from policies.view import JOB, View, containers, is_unknown, parts
 
 GROUP = "aws:autoscaling/group:Group"
@@ -16,8 +16,11 @@ CHECKPOINT_FOLDER = "checkpoints"
 
 
 def _open_metadata(view: View) -> Iterator[Fault]:
-    for template in view.of(LAUNCH_TEMPLATE):
-        options = parts(template.inputs.get("metadataOptions"))
+    for template in view.of(LAUNCH_TEMPLATE, INSTANCE):
+        given = template.inputs.get("metadataOptions")
+        if is_unknown(given) or (template.inputs.get("launchTemplate") and not given):
+            continue
+        options = parts(given)
         tokens = [option.get("httpTokens") for option in options]
         is_off = any(option.get("httpEndpoint") == "disabled" for option in options)
         if not is_off and not any(value == "required" or is_unknown(value) for value in tokens):
@@ -69,8 +72,9 @@ def _is_spot(environment: RecordedResource) -> bool:
 
 
 def _job_faults(job: RecordedResource) -> Iterator[Fault]:
-    attempts = [item.get("attempts") or 1 for item in parts(job.inputs.get("retryStrategy"))]
-    if not any(is_unknown(count) or count > 1 for count in attempts):
+    strategy = job.inputs.get("retryStrategy")
+    attempts = [item.get("attempts") or 1 for item in parts(strategy)]
+    if not is_unknown(strategy) and not any(is_unknown(count) or int(count) > 1 for count in attempts):
         yield Fault(
             resource=job,
             what="can run on spot and is never tried again",

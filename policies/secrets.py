@@ -1,15 +1,16 @@
 """The rule that secrets are named, never carried: AWS shows environments and boot scripts to many who may look."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ops.capture.recording import RecordedResource, Secret
 from policies.rule import Fault, RecordingRule, Severity
-from policies.storage import LAUNCH_TEMPLATE
+from policies.storage import INSTANCE, LAUNCH_TEMPLATE
 from policies.texts import texts
-from policies.view import JOB, TASK, View, containers, parts
+from policies.view import JOB, TASK, View, containers, document, parts
 
+MACHINE = "aws:sfn/stateMachine:StateMachine"
 FUNCTION = "aws:lambda/function:Function"
 # Plain texts that people with permission to look at a resource, or at its logs, can read.
 READABLE = {
@@ -18,9 +19,12 @@ READABLE = {
     TASK: ("containerDefinitions",),
     JOB: ("containerProperties", "nodeProperties", "ecsProperties"),
     "aws:lambda/invocation:Invocation": ("input",),
-    "aws:sfn/stateMachine:StateMachine": ("definition",),
+    MACHINE: ("definition",),
+    INSTANCE: ("userData", "userDataBase64"),
+    "aws:ssm/parameter:Parameter": ("value", "insecureValue"),
 }
-# How well-known services write their secrets: AWS, OpenAI and its like, Hugging Face, GitHub, Slack, web tokens, keys.
+# How well-known services write their secrets: AWS, OpenAI and its like, Hugging Face, GitHub, Slack, web tokens, keys,
+# and an address with a password in it.
 SECRET_SHAPES = re.compile(
     r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b"
     r"|\bsk-[A-Za-z0-9_-]{20,}"
@@ -29,9 +33,12 @@ SECRET_SHAPES = re.compile(
     r"|\bxox[abprs]-[A-Za-z0-9-]{10,}"
     r"|\beyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}"
     r"|-----BEGIN (?:[A-Z]+ )?PRIVATE KEY-----"
+    r"|\b[a-z][a-z0-9+]*://[^\s/:@$<{]+:[^\s/@$<{*]+@"
 )
 SECRET_NAMES = re.compile(
-    r"(?:^|_)(?:TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?|(?:API|ACCESS|PRIVATE|SECRET)_?KEY)$", re.IGNORECASE
+    r"(?:(?:^|_)(?:TOKEN|SECRET|PASS|PWD|CREDENTIALS?|(?:ACCESS|PRIVATE|SECRET|AUTH|SIGNING|ENCRYPTION|OPENAI)_?KEY)"
+    r"|API_?KEY|PASSWORD|PASSWD)$",
+    re.IGNORECASE,
 )
 # A value that only says where the secret is.
 REFERENCE = re.compile(r"^(?:arn:|/|\$|\{\{resolve:)")
@@ -54,10 +61,24 @@ def _variables(resource: RecordedResource) -> Iterator[tuple[str, Any]]:
         for environment in parts(resource.inputs.get("environment")):
             for variables in parts(environment.get("variables")):
                 yield from variables.items()
+    elif resource.type == MACHINE:
+        yield from _overrides(document(resource.inputs.get("definition")))
     elif resource.type in (TASK, JOB):
         for container in containers(resource):
             for variable in parts(container.get("environment")):
                 yield str(variable.get("name")), variable.get("value")
+
+
+def _overrides(value: Any) -> Iterator[tuple[str, Any]]:
+    """The variables that a state machine gives to tasks and jobs, wherever they stand in its definition."""
+    if isinstance(value, list):
+        for item in value:
+            yield from _overrides(item)
+    elif isinstance(value, Mapping):
+        if isinstance(value.get("Name"), str) and "Value" in value:
+            yield value["Name"], value["Value"]
+        for item in value.values():
+            yield from _overrides(item)
 
 
 def _is_secret(name: str, value: Any) -> bool:

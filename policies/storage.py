@@ -1,6 +1,7 @@
 """Rules over what holds data: encrypted, private, and one list of lifecycle rules to a bucket."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 from ops.capture.recording import RecordedResource
 from policies.rule import Fault, RecordingRule, Severity
@@ -14,16 +15,24 @@ PUBLIC_ACCESS_BLOCK = "aws:s3/bucketPublicAccessBlock:BucketPublicAccessBlock"
 FILE_SYSTEM = "aws:efs/fileSystem:FileSystem"
 FUNCTION_URL = "aws:lambda/functionUrl:FunctionUrl"
 LAUNCH_TEMPLATE = "aws:ec2/launchTemplate:LaunchTemplate"
+INSTANCE = "aws:ec2/instance:Instance"
+VOLUME = "aws:ebs/volume:Volume"
 QUEUE = "aws:sqs/queue:Queue"
 TOPIC = "aws:sns/topic:Topic"
 BLOCKS = ("blockPublicAcls", "blockPublicPolicy", "ignorePublicAcls", "restrictPublicBuckets")
+# https://docs.aws.amazon.com/AmazonS3/latest/userguide/acl-overview.html#specifying-grantee-predefined-groups
+PUBLIC_GROUPS = ("/global/AllUsers", "/global/AuthenticatedUsers")
 ALGORITHMS = ("AES256", "aws:kms", "aws:kms:dsse")
 
 
 def _unencrypted(view: View) -> Iterator[Fault]:
     for bucket in view.of(BUCKET):
-        settings = view.attached(bucket, BUCKET_ENCRYPTION, "bucket")
-        if not any(_encrypts(item) for item in settings):
+        settings = [item.inputs.get("rules") for item in view.attached(bucket, BUCKET_ENCRYPTION, "bucket")]
+        # The older way, inside the bucket itself.
+        settings += [
+            item.get("rule") for item in parts(bucket.inputs.get("serverSideEncryptionConfiguration"))
+        ]
+        if not any(map(_encrypts, settings)):
             yield Fault(resource=bucket, what="says no encryption of its objects")
     for type_token, (in_clear, what) in IN_CLEAR.items():
         for resource in view.of(type_token):
@@ -33,9 +42,18 @@ def _unencrypted(view: View) -> Iterator[Fault]:
 
 def _has_clear_disk(template: RecordedResource) -> bool:
     """A template without disks takes that of its image, which is in clear unless the account says otherwise."""
-    mappings = parts(template.inputs.get("blockDeviceMappings"))
-    disks = [disk for mapping in mappings for disk in parts(mapping.get("ebs"))]
-    return not disks or not all(is_on(disk.get("encrypted")) for disk in disks)
+    mappings = template.inputs.get("blockDeviceMappings")
+    disks = [mapping.get("ebs") for mapping in parts(mappings) if mapping.get("ebs")]
+    if any(map(is_unknown, (mappings, *disks))):
+        return False
+    return not disks or not all(is_on(part.get("encrypted")) for disk in disks for part in parts(disk))
+
+
+def _has_clear_root(instance: RecordedResource) -> bool:
+    """An instance of its own, outside of a fleet; without a word on it its disk is that of its image, in clear."""
+    root = instance.inputs.get("rootBlockDevice")
+    disks = [*(parts(root) or [{}]), *parts(instance.inputs.get("ebsBlockDevices"))]
+    return not is_unknown(root) and not all(is_on(disk.get("encrypted", False)) for disk in disks)
 
 
 # How each type shows that it keeps data in clear, and what a message says then.
@@ -52,15 +70,15 @@ IN_CLEAR: dict[str, tuple[Callable[[RecordedResource], bool], str]] = {
     ),
     TOPIC: (lambda topic: not topic.inputs.get("kmsMasterKeyId"), "keeps its messages in clear"),
     LAUNCH_TEMPLATE: (_has_clear_disk, "starts nodes with a disk in clear"),
+    INSTANCE: (_has_clear_root, "has a disk in clear"),
+    VOLUME: (lambda volume: not is_on(volume.inputs.get("encrypted")), "is a disk in clear"),
 }
 
 
-def _encrypts(setting: RecordedResource) -> bool:
-    rules = setting.inputs.get("rules")
-    defaults = [
-        item for rule in parts(rules) for item in parts(rule.get("applyServerSideEncryptionByDefault"))
-    ]
-    return is_unknown(rules) or any(item.get("sseAlgorithm") in ALGORITHMS for item in defaults)
+def _encrypts(rules: Any) -> bool:
+    defaults = [rule.get("applyServerSideEncryptionByDefault") for rule in parts(rules)]
+    algorithms = [item.get("sseAlgorithm") for default in defaults for item in parts(default)]
+    return any(map(is_unknown, (rules, *defaults, *algorithms))) or not {*ALGORITHMS}.isdisjoint(algorithms)
 
 
 def _public(view: View) -> Iterator[Fault]:
@@ -73,9 +91,11 @@ def _public(view: View) -> Iterator[Fault]:
                 what=f"could become public, since nothing sets {', '.join(missing)}",
                 fix="give the bucket a BucketPublicAccessBlock with all four switches on",
             )
-    for acl in view.of(BUCKET_ACL):
-        if str(acl.inputs.get("acl", "")).startswith(("public-", "authenticated-")):
-            yield Fault(resource=acl, what=f"is the ACL {acl.inputs['acl']}", fix="take the ACL away")
+    for holder in view.of(BUCKET_ACL, BUCKET):
+        for words in _public_acl(holder):
+            yield Fault(
+                resource=holder, what=f"lets the world in by the ACL {words}", fix="take the ACL away"
+            )
     for url in view.of(FUNCTION_URL):
         if url.inputs.get("authorizationType") == "NONE":
             yield Fault(
@@ -83,10 +103,26 @@ def _public(view: View) -> Iterator[Fault]:
             )
 
 
+def _public_acl(holder: RecordedResource) -> Iterator[str]:
+    """Canned ACLs and grants that are for everybody, of an ACL or of the bucket itself."""
+    canned = str(holder.inputs.get("acl", ""))
+    if canned.startswith(("public-", "authenticated-")):
+        yield canned
+    grants = parts(holder.inputs.get("grants"))
+    for policy in parts(holder.inputs.get("accessControlPolicy")):
+        grants += [
+            grantee for grant in parts(policy.get("grants")) for grantee in parts(grant.get("grantee"))
+        ]
+    yield from (str(grant["uri"]) for grant in grants if str(grant.get("uri")).endswith(PUBLIC_GROUPS))
+
+
 def _lifecycles(view: View) -> Iterator[Fault]:
     for bucket in view.of(BUCKET):
         found = view.attached(bucket, LIFECYCLE, "bucket")
-        if not found:
+        within = _rules_within(bucket, found)
+        if within and found:
+            yield Fault(resource=bucket, what=f"has lifecycle rules of its own besides {found[0].name}")
+        if not found and not within:
             yield Fault(
                 resource=bucket,
                 what="has no lifecycle, so that unfinished uploads are paid for and seen nowhere",
@@ -96,11 +132,17 @@ def _lifecycles(view: View) -> Iterator[Fault]:
             yield Fault(resource=extra, what=f"is a second lifecycle of {bucket.name}, after {found[0].name}")
 
 
+def _rules_within(bucket: RecordedResource, found: list[RecordedResource]) -> list[Mapping[str, Any]]:
+    """The rules in the bucket itself; in a state the provider repeats those of the resource beside it there."""
+    told = {rule.get("id") for item in found for rule in parts(item.inputs.get("rules"))}
+    return [rule for rule in parts(bucket.inputs.get("lifecycleRules")) if rule.get("id") not in told]
+
+
 STORAGE_RULES = (
     RecordingRule(
         id="encryption",
         severity=Severity.ERROR,
-        promise="Buckets, file systems, queues, topics and the disks of nodes are encrypted.",
+        promise="Buckets, file systems, queues, topics and disks are encrypted.",
         harm="whoever comes by the disk, a snapshot or a copy reads it",
         fix="switch encryption on where the resource is declared",
         check=_unencrypted,

@@ -31,10 +31,11 @@ def _inner(value: str) -> Any:
             return json.loads(value)
         except json.JSONDecodeError:
             return None
-    if len(value) < 16:
+    # `base64` of a command line breaks its lines.
+    packed = "".join(value.split())
+    if len(packed) < 16:
         return None
     try:
-        decoded = base64.b64decode(value, validate=True).decode()
-    except (binascii.Error, UnicodeDecodeError, ValueError):
+        return base64.b64decode(packed, validate=True).decode()
+    except (binascii.Error, ValueError):
         return None
-    return decoded if decoded.isascii() else None

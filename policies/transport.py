@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
+from fnmatch import fnmatchcase
 from typing import Any
 
 from ops.capture.recording import RecordedResource
@@ -13,12 +14,18 @@ from policies.view import JOB, TASK, View, containers, is_unknown, parts
 
 LISTENER = "aws:lb/listener:Listener"
 LISTENER_RULE = "aws:lb/listenerRule:ListenerRule"
-# Each thing that speaks plain text unless its policy refuses it: type, its policy's type, and the property between.
+# Each thing that speaks plain text unless its policy refuses it: type, its policy's type, the property between, and
+# actions that carry data, each of which must be refused.
 REFUSING = (
-    (BUCKET, "aws:s3/bucketPolicy:BucketPolicy", "bucket"),
-    (QUEUE, "aws:sqs/queuePolicy:QueuePolicy", "queueUrl"),
-    (TOPIC, "aws:sns/topicPolicy:TopicPolicy", "arn"),
-    (FILE_SYSTEM, "aws:efs/fileSystemPolicy:FileSystemPolicy", "fileSystemId"),
+    (BUCKET, "aws:s3/bucketPolicy:BucketPolicy", "bucket", ("s3:GetObject", "s3:PutObject")),
+    (QUEUE, "aws:sqs/queuePolicy:QueuePolicy", "queueUrl", ("sqs:SendMessage", "sqs:ReceiveMessage")),
+    (TOPIC, "aws:sns/topicPolicy:TopicPolicy", "arn", ("sns:Publish",)),
+    (
+        FILE_SYSTEM,
+        "aws:efs/fileSystemPolicy:FileSystemPolicy",
+        "fileSystemId",
+        ("elasticfilesystem:ClientMount", "elasticfilesystem:ClientWrite"),
+    ),
 )
 # The names of policies that take TLS 1.2 and newer only hold the oldest version that they take.
 # https://docs.aws.amazon.com/elasticloadbalancing/latest/application/describe-ssl-policies.html
@@ -27,12 +34,13 @@ PUBLIC_PORTS = (80, 443)
 
 
 def _plain(view: View) -> Iterator[Fault]:
-    for type_token, policy_type, key in REFUSING:
+    for type_token, policy_type, key, carrying in REFUSING:
         for holder in view.of(type_token):
-            policies = view.attached(holder, policy_type, key)
+            policies = [holder, *view.attached(holder, policy_type, key)]
             unread = any(is_unknown(policy.inputs.get("policy")) for policy in policies)
             statements = [item for policy in policies for item in view.permissions.get(policy.urn, ())]
-            if not unread and not any(_refuses_plain(item) for item in statements):
+            refusing = [item for item in statements if _refuses_plain(item, type_token)]
+            if not unread and not all(any(_covers(item, action) for item in refusing) for action in carrying):
                 yield Fault(
                     resource=holder,
                     what="has no policy that denies calls without TLS",
@@ -53,7 +61,9 @@ def _old_tls(view: View) -> Iterator[Fault]:
             )
     for definition in view.of(TASK, JOB):
         for volume in _volumes(definition):
-            if volume.get("transitEncryption") != "ENABLED":
+            if volume.get("transitEncryption") != "ENABLED" and not is_unknown(
+                volume.get("transitEncryption")
+            ):
                 yield Fault(
                     resource=definition,
                     what="mounts a shared file system without TLS",
@@ -61,16 +71,26 @@ def _old_tls(view: View) -> Iterator[Fault]:
                 )
 
 
-def _refuses_plain(statement: Permission) -> bool:
-    return (
-        statement.effect == "Deny"
-        and "*" in statement.principals
-        and any(
-            condition.key.lower() == "aws:securetransport"
-            and condition.values[:1] in (("false",), ("False",))
-            for condition in statement.conditions
+def _refuses_plain(statement: Permission, type_token: str) -> bool:
+    """Whether a statement denies plain text to everybody: conditions hold together, so that another one lets some pass."""
+    if statement.effect != "Deny" or statement.negated or "*" not in statement.principals:
+        return False
+    # Objects have ARNs of their own, below the bucket's.
+    if type_token == BUCKET and not any(item.endswith("*") for item in statement.resources):
+        return False
+    tests = [
+        (
+            item.operator.lower() in ("bool", "boolifexists"),
+            item.key.lower(),
+            [value.lower() for value in item.values],
         )
-    )
+        for item in statement.conditions
+    ]
+    return tests == [(True, "aws:securetransport", ["false"])]
+
+
+def _covers(statement: Permission, action: str) -> bool:
+    return any(fnmatchcase(action.lower(), pattern.lower()) for pattern in statement.actions)
 
 
 def _volumes(definition: RecordedResource) -> Iterator[Mapping[str, Any]]:
@@ -83,7 +103,7 @@ def _volumes(definition: RecordedResource) -> Iterator[Mapping[str, Any]]:
 def _plain_http(view: View) -> Iterator[Fault]:
     for balancer in view.public_balancers:
         for listener in view.attached(balancer, LISTENER, "loadBalancerArn"):
-            if listener.inputs.get("protocol") != "HTTP":
+            if not _speaks_http(listener):
                 continue
             actions = parts(listener.inputs.get("defaultActions"))
             rules = view.attached(listener, LISTENER_RULE, "listenerArn")
@@ -92,6 +112,12 @@ def _plain_http(view: View) -> Iterator[Fault]:
                 yield Fault(
                     resource=listener, what=f"answers plain HTTP from the internet at {balancer.name}"
                 )
+
+
+def _speaks_http(listener: RecordedResource) -> bool:
+    """A network load balancer passes on what comes; on port 80 that is HTTP."""
+    protocol, port = listener.inputs.get("protocol"), listener.inputs.get("port")
+    return protocol == "HTTP" or (protocol in ("TCP", "TCP_UDP") and str(port) == "80")
 
 
 def _redirects(action: Mapping[str, Any]) -> bool:

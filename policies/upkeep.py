@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 from typing import Any
 
-from ops.capture.recording import RecordedResource
+from ops.capture.recording import RecordedResource, Unknown
 from policies.rule import Fault, RecordingRule, Severity
 from policies.secrets import FUNCTION
 from policies.storage import LAUNCH_TEMPLATE
-from policies.view import JOB, View, document, is_on, is_unknown, parts
+from policies.view import JOB, TASK, View, containers, document, is_on, is_unknown, parts
 
 LOG_GROUP = "aws:cloudwatch/logGroup:LogGroup"
 PROVIDER = "pulumi:providers:aws"
@@ -26,11 +26,33 @@ def _kept_for_ever(view: View) -> Iterator[Fault]:
         if not is_unknown(days) and not days:
             yield Fault(resource=group, what="keeps its logs for ever")
     for function in view.of(FUNCTION):
-        if not any(item.get("logGroup") for item in parts(function.inputs.get("loggingConfig"))):
+        given = function.inputs.get("loggingConfig")
+        if not is_unknown(given) and not any(item.get("logGroup") for item in parts(given)):
             yield Fault(
                 resource=function,
                 what="writes to a log group that Lambda makes, which keeps its logs for ever",
                 fix="make a log group with a retention and name it in logging_config",
+            )
+    yield from _driver_makes_group(view)
+
+
+def _driver_makes_group(view: View) -> Iterator[Fault]:
+    """Groups that AWS makes at the first line of a container, and that nobody tells to forget."""
+    for definition in view.of(TASK, JOB):
+        for container in containers(definition):
+            drivers = parts(container.get("logConfiguration"))
+            options = [option for driver in drivers for option in parts(driver.get("options"))]
+            if any(is_on(option.get("awslogs-create-group", False)) for option in options):
+                what = "lets its log driver make a log group, which keeps its logs for ever"
+            elif definition.type == JOB and not container.get("logConfiguration"):
+                # https://docs.aws.amazon.com/batch/latest/userguide/using_awslogs.html
+                what = "writes to AWS Batch's own log group, which keeps its logs for ever"
+            else:
+                continue
+            yield Fault(
+                resource=definition,
+                what=what,
+                fix="make a log group with a retention and name it as awslogs-group in logConfiguration",
             )
 
 
@@ -78,6 +100,8 @@ def _launched_untagged(view: View) -> Iterator[Fault]:
 
 def _default_tags(provider: RecordedResource) -> Any:
     """A provider's tags; its nested inputs cross the wire as JSON text."""
+    if is_unknown(provider.inputs.get("defaultTags")):
+        return Unknown()
     given = parts(document(provider.inputs.get("defaultTags")))
     return given[0].get("tags") if given else None
 

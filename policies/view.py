@@ -2,7 +2,9 @@
 
 import functools
 import json
+import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from ops.capture.recording import RecordedResource, Recording, Secret, Unknown
@@ -12,14 +14,28 @@ from ops.permissions import Permission, permissions_of
 BALANCER = "aws:lb/loadBalancer:LoadBalancer"
 TASK = "aws:ecs/taskDefinition:TaskDefinition"
 JOB = "aws:batch/jobDefinition:JobDefinition"
+# Names of the same thing in pulumi-aws 7.
+SECOND_NAMES = (
+    (re.compile(r"^aws:(?:alb|applicationloadbalancing|elasticloadbalancingv2)/"), "aws:lb/"),
+    (re.compile(r"^aws:s3/(\w+)V2:(\w+)V2$"), r"aws:s3/\1:\2"),
+)
 # What other resources know a resource by.
 IDENTITIES = ("arn", "bucket", "id", "name", "url")
+
+
+def _by_first_name(resource: RecordedResource) -> RecordedResource:
+    """The provider knows some types by two names; the rules know one."""
+    name = resource.type
+    for other, first in SECOND_NAMES:
+        name = other.sub(first, name)
+    return resource if name == resource.type else replace(resource, type=name)
 
 
 class View:
     """A recording by type, by URN and by what hangs on what."""
 
     def __init__(self, recording: Recording) -> None:
+        recording = replace(recording, resources=tuple(map(_by_first_name, recording.resources)))
         self.recording = recording
         self._by_urn = {resource.urn: resource for resource in recording.resources}
         self._by_type: dict[str, list[RecordedResource]] = {}

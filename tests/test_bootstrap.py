@@ -172,6 +172,32 @@ def test_every_role_reads_the_state(role: str) -> None:
     assert _decides(statements, "kms:Decrypt", key) == "Allow"
 
 
+@pytest.mark.parametrize("role", ["preview", "plan"])
+def test_reading_ends_where_the_platform_does(role: str) -> None:
+    """Of what ReadOnlyAccess allows, as https://docs.aws.amazon.com/aws-managed-policy/latest/reference/ReadOnlyAccess.html."""
+    statements = _statements(made(), f"github-{role}-limits")
+    for action in (
+        "cassandra:Select", "codecommit:GitPull", "cognito-identity:GetCredentialsForIdentity",
+        "ssm:GetCommandInvocation", "workmail:ListMailboxExportJobs",
+    ):  # fmt: skip
+        assert _decides(statements, action, "arn:aws:any:::thing") == "Deny", f"{role} may {action}"
+
+
+@pytest.mark.parametrize("role", ["preview", "plan"])
+def test_reading_is_not_denied_what_previews_refreshes_and_prices_ask(role: str) -> None:
+    statements = _statements(made(), f"github-{role}-limits")
+    looked_up = {call.token for stack in STACKS for call in recorded(stack).invokes}
+    modules = {token.split(":")[1].split("/")[0] for token in looked_up} - {"index"}
+    asked = {
+        "iam:GetRole", "iam:GetRolePolicy", "sts:GetCallerIdentity", "ssm:GetParameter", "ecr:GetAuthorizationToken",
+        "pricing:GetProducts", "ec2:DescribeSpotPriceHistory",
+        *(f"{service}:DescribeThings" for service in _services()),
+        *(f"{IAM_NAMES.get(module, module)}:GetParameter" for module in modules),
+    }  # fmt: skip
+    for action in asked:
+        assert _decides(statements, action, "arn:aws:any:::thing") != "Deny", f"{role} cannot {action}"
+
+
 def test_a_pull_request_can_write_nothing_and_a_plan_only_plans() -> None:
     bucket = made().one(BUCKET).outputs["arn"]
     state, plan = f"{bucket}/.pulumi/stacks/ai-platform/dev.json", f"{bucket}/plans/1-1/prod.json"
@@ -220,7 +246,8 @@ def test_a_deployment_cannot_change_what_guards_it(action: str, resource: str) -
 @pytest.mark.parametrize(
     "action",
     ["iam:CreateUser", "iam:CreateAccessKey", "organizations:LeaveOrganization", "sts:AssumeRole",
-     "account:CloseAccount", "iam:CreatePolicy", "iam:PutRolePermissionsBoundary", "secretsmanager:DeleteSecret"],
+     "account:CloseAccount", "iam:CreatePolicy", "iam:PutRolePermissionsBoundary", "secretsmanager:DeleteSecret",
+     "ssm:StartSession", "ssm:SendCommand", "ecs:ExecuteCommand", "kms:ReEncryptFrom"],
 )  # fmt: skip
 def test_a_deployment_cannot_leave_its_part_of_the_account(action: str) -> None:
     assert _decides(_statements(made(), "github-deploy-limits"), action, "arn:aws:any:::thing") != "Allow"
@@ -250,8 +277,7 @@ def _services() -> set[str]:
 
 def test_a_deployment_may_use_exactly_the_services_of_the_program_and_those_that_status_asks() -> None:
     asked = {action.split(":")[0] for area in AREAS for action in area.actions} - {"sts"}
-    # Machine images are looked up in Systems Manager's public parameters.
-    assert set(permissions.SERVICES) == _services() | asked | {"ssm"}
+    assert set(permissions.SERVICES) == _services() | asked
 
 
 def test_a_deployment_may_do_all_that_status_asks() -> None:
@@ -310,9 +336,12 @@ def test_without_create_it_shows_resources_commands_and_what_comes_next(
     told = capsys.readouterr().out
     for part in (
         "state-bucket s3.Bucket", "Nothing has been made", "pulumi config set repository octo-org/ai-platform",
-        "pulumi up", "pulumi stack import", "gh variable set AWS_PLAN_ROLE_ARN", "--secrets-provider 'awskms://",
+        "pulumi up", "pulumi stack import", "gh variable set AWS_PLAN_ROLE_ARN", "--secrets-provider 'SECRETS_PROVIDER'",
     ):  # fmt: skip
         assert part in told
+    next_steps = told.split("Then, with the names that --create tells:")[1]
+    for made_up in (*made().exports.values(), "111122223333"):
+        assert made_up not in next_steps, "it would be copied into GitHub's variables"
     assert bootstrap.main([*ARGUMENTS, "--json"], _refuse) == 0
     document = json.loads(capsys.readouterr().out)
     assert {"type": BUCKET, "name": "state-bucket"} in document["resources"]
@@ -337,7 +366,11 @@ def test_create_runs_pulumi_on_this_machine_and_tells_how_to_move(
     assert bootstrap.main([*ARGUMENTS, "--create"], run) == 0
     assert ran[:-1] == bootstrap.commands(NAMED), "without --yes Pulumi shows it and asks"
     assert ran[-1] == ["pulumi", "stack", "output", "--json"]
-    assert made().exports["backend_url"] in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert made().exports["backend_url"] in told
+    moved, _, stacks = told.partition("Make the stacks")
+    assert "cd .." not in moved, "the state of the bootstrap is moved in its own folder"
+    assert stacks.splitlines()[1].strip() == "cd ..", "the stacks would be made in the bootstrap's project"
     assert bootstrap.main([*ARGUMENTS, "--create", "--yes"], run) == 0
     assert ran[-2] == ["pulumi", "up", "--yes"]
 

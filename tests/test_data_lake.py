@@ -5,7 +5,7 @@ from typing import Any
 import pulumi_aws as aws
 import pytest
 
-from components import data_lake as lake
+from components import lake_layout as lake
 from components.aws_account import AwsAccount
 from components.config import ConfigError, PlatformConfig, read_sections
 from components.data_lake import DataLake, DataLakeArgs

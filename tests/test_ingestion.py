@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from answer_parts import LAKE, PRIVATE, Parts, function_of, record_part, variables_of
-from components import data_lake
+from components.lake_layout import RAW
 from ingestion.events import EVENT_NAMES
 from ingestion.extraction import RAW_PREFIX
 from ingestion.messages import MAXIMUM_MESSAGE_BYTES
@@ -108,7 +108,7 @@ def test_changes_below_raw_are_told_and_those_that_ingestion_writes_are_not(reco
     assert inputs["bucket"] == "lake-abc"
     (queue,) = inputs["queues"]
     assert queue["queueArn"] == recording.one(QUEUE, EVENTS).outputs["arn"]
-    assert queue["filterPrefix"] == "raw/" == data_lake.RAW == RAW_PREFIX, (
+    assert queue["filterPrefix"] == "raw/" == RAW == RAW_PREFIX, (
         "what ingestion writes below processed/ would start it again, for ever"
     )
     assert "filterSuffix" not in queue

@@ -1,6 +1,7 @@
 """The program as a whole, with the three stack files: what it builds, what it never builds, and how it bends."""
 
 import os
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -212,6 +213,19 @@ def test_containers_of_the_cluster_cannot_borrow_the_lake_from_their_node(prod: 
 
 def _data(recording: Recording) -> Iterator[Any]:
     return (resource for resource in recording.resources if resource.type in DATA)
+
+
+def test_security_groups_and_rules_say_what_they_are_for_in_letters_that_aws_takes(
+    platform: Recording,
+) -> None:
+    # https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_IpRange.html
+    allowed = re.compile(r"[a-zA-Z0-9 ._\-:/()#,@\[\]+=&;{}!$*]{1,255}")
+    rules = [item for item in platform.resources if item.type.endswith(("gressRule", ":SecurityGroup"))]
+    assert rules
+    for item in rules:
+        assert allowed.fullmatch(item.inputs["description"]), (
+            f"AWS would refuse the description of {item.name}"
+        )
 
 
 def test_data_is_protected_and_kept_where_the_stack_says_so(prod: Recording, dev: Recording) -> None:

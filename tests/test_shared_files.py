@@ -160,6 +160,7 @@ def test_only_granted_security_groups_reach_the_files(built: Recording) -> None:
     assert "ingress" not in group.inputs, "rules beside the granted ones would let others in"
     assert rule.inputs == {
         "securityGroupId": resource_id(group),
+        "description": "NFS for nodes",
         "referencedSecurityGroupId": "sg-0123456789abcdef0",
         "ipProtocol": "tcp",
         "fromPort": 2049,

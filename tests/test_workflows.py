@@ -10,8 +10,10 @@ import yaml
 
 from bootstrap.settings import ENVIRONMENTS
 from ops import __main__ as ops_main
-from ops import bootstrap
+from ops import bootstrap, instance_prices
 from ops.capture.program import PROJECT_ROOT
+from ops.capture.stack_files import load_stack_config
+from ops.cost import prices as service_prices
 from recordings import STACKS
 
 FOLDER = PROJECT_ROOT / ".github"
@@ -172,6 +174,33 @@ def test_jobs_on_the_main_branch_run_nowhere_else() -> None:
     for workflow, name in (("drift", "drift"), ("prices", "read")):
         assert "github.ref == 'refs/heads/main'" in _job(workflow, name)["if"]
     assert _load(FOLDER / "workflows" / "deploy.yml")["on"] == {"push": {"branches": ["main"]}}
+
+
+def test_a_check_is_never_skipped() -> None:
+    assert "if" not in _job("check", "check"), "GitHub takes a skipped job for a passed check"
+    assert set(_load(FOLDER / "workflows" / "check.yml")["on"]) == {"push", "pull_request", "workflow_call"}
+
+
+def test_ci_asks_for_exceptions_that_have_ended() -> None:
+    """The tests judge by a day of their own, so that they give the same result on every day."""
+    runs = [step.get("run", "") for step in _job("check", "check")["steps"]]
+    assert runs[-2:] == [".ci/run", ".venv/bin/python -m ops lint"]
+
+
+def test_prices_are_read_for_every_region_of_the_tables_and_stacks() -> None:
+    script = _script("prices", "read")
+    asked = {
+        verb: set(regions.split())
+        for regions, verb in re.findall(
+            r"for region in ([a-z0-9 -]+); do\n.*python -m ops prices (\w+)", script
+        )
+    }
+    stacks = {load_stack_config(PROJECT_ROOT, stack).values["ai-platform:region"] for stack in STACKS}
+    assert asked == {
+        "refresh": {region for _, region in instance_prices.read_table()} | stacks,
+        "services": {region for _, _, region in service_prices.read_table()} | stacks,
+    }, "a row that nobody reads anew grows old"
+    assert script.index("make pages") > script.rindex("prices services"), "its checks would be red"
 
 
 def test_stacks_are_deployed_one_after_the_other_and_only_when_the_checks_pass() -> None:

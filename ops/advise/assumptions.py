@@ -1,11 +1,14 @@
 """The sentences of an answer: why it is this one, what it rests on, and what would not fit. Pure."""
 
+from dataclasses import replace
+
 from components.accelerators import find, sold_in
 from ops.advise.choice import Choice
-from ops.advise.fits import LEAST_EFA_INTERFACES, MOST_NODES, USABLE_SHARE, is_late, usable_bytes
+from ops.advise.fits import LEAST_EFA_INTERFACES, MOST_NODES, USABLE_SHARE, fit_of, is_late, usable_bytes
 from ops.advise.hardware import NEURON_PAGES, NVIDIA_SHEETS
 from ops.advise.memory import GIB, STEP_TOKENS, Need, training
 from ops.advise.models import billions
+from ops.advise.practice import RULES, TRAINING_RULES
 from ops.advise.question import UTILISATION, Question
 from ops.progress import duration
 
@@ -25,9 +28,17 @@ def why(choice: Choice) -> str:
     cheapest = "the cheapest on demand of the NVIDIA types that hold it"
     if not practice:
         return cheapest
-    sold = practice.instance_type in sold_in(question.region)
-    instead = "does not hold it" if sold else f"is not sold in {question.region}"
-    return f"{cheapest}: {practice.instance_type}, which practice takes for {practice.band}, {instead}"
+    return f"{cheapest}: {practice.instance_type}, which practice takes for {practice.band}, {_why_not(practice.instance_type, question)}"
+
+
+def _why_not(instance_type: str, question: Question) -> str:
+    entry = find(instance_type)
+    if entry is None or instance_type not in sold_in(question.region):
+        return f"is not sold in {question.region}"
+    at_leisure = replace(question, tokens=None, days=None)
+    if question.days and fit_of(entry, at_leisure, question.need()):
+        return "has no published bf16 speed to plan days by"
+    return "does not hold it"
 
 
 def _days(choice: Choice) -> str:
@@ -40,6 +51,7 @@ def assumptions(choice: Choice) -> list[str]:
     return [
         question.model.assumption,
         _load(question),
+        *_practice(choice),
         *_precision(question),
         f"{USABLE_SHARE:.0%} of the memory that EC2 reports is usable; the rest is the driver's, and gaps",
         *_sharding(question),
@@ -51,9 +63,18 @@ def assumptions(choice: Choice) -> list[str]:
     ]
 
 
+def _practice(choice: Choice) -> list[str]:
+    if choice.practice is None:
+        return []
+    return [f"{RULES}; {TRAINING_RULES}" if choice.question.trains else RULES]
+
+
 def _load(question: Question) -> str:
     if question.task == "inference":
-        return f"{question.load} requests of {question.context} tokens at once, prompt and answer; {STEP_TOKENS} tokens a step"
+        requests = "1 request" if question.load == 1 else f"{question.load} requests"
+        return (
+            f"{requests} of {question.context} tokens at once, prompt and answer; {STEP_TOKENS} tokens a step"
+        )
     return f"{question.load} x {question.context} tokens on each accelerator at a time, activations recomputed in the backward pass"
 
 
@@ -88,6 +109,7 @@ def _work(question: Question) -> list[str]:
     within = f", within {days:g} days" if days else ""
     return [
         f"{billions(tokens)} tokens{told}{within}, at {UTILISATION:.0%} of the bf16 peak (https://arxiv.org/abs/2407.21783)"
+        + ("; types without a published peak are left out" if days else "")
     ]
 
 
@@ -110,6 +132,10 @@ def _prices(choice: Choice) -> list[str]:
     texts = [
         f"prices are of Linux in {' and '.join(sorted({price.region for price in shown})) or 'no region'}, on the days told"
     ]
+    if days := [price.interruptions_read_on for price in shown if price.interruptions_read_on]:
+        texts.append(
+            f"shares of interrupted instances are of AWS's Spot Advisor, {min(days)}, and of the region of the price; python -m ops prices refresh does not renew them"
+        )
     if foreign:
         texts.append(
             f"prices of {region} are not in the table, so those of {', '.join(foreign)} are shown; python -m ops prices refresh --region {region} reads them"

@@ -7,11 +7,9 @@ from typing import Any
 from components.accelerators import Accelerator
 from components.config_sections import NAMESPACE
 from ops.advise.choice import Choice
-from ops.advise.fits import Fit, usable_bytes
+from ops.advise.fits import HOST_SHARE, Fit, usable_bytes
 
 EXAMPLE_IMAGE = "docker.io/pytorch/pytorch:2.4.0-cuda12.1-cudnn9-runtime"
-# What the host keeps: a job that asks for all memory never starts.
-JOB_MEMORY_SHARE = 0.875
 MOST_TYPES = 3
 # An alternative for spot may cost this much more on demand.
 DEAREST = 1.5
@@ -69,7 +67,7 @@ def _training(choice: Choice, answer: Fit) -> dict[str, Any]:
         "trainingInstanceTypes": [entry.instance_type for entry in types],
         "trainingMaximumVcpus": answer.nodes * max(entry.vcpus for entry in types),
         "trainingJobVcpus": answer.entry.vcpus,
-        "trainingJobMemoryMib": int(answer.entry.memory_gib * 1024 * JOB_MEMORY_SHARE),
+        "trainingJobMemoryMib": int(answer.entry.memory_gib * 1024 * HOST_SHARE),
         "trainingJobGpus": answer.accelerators,
     }
     return {**values, "trainingNodes": answer.nodes} if answer.nodes > 1 else values

@@ -1,13 +1,15 @@
 """The answer among the types that fit: what practice takes where it fits, else the cheapest. Pure but for the tables."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from components.accelerators import find, sold_in
 from ops.advise.fits import Fit, fit_of, fits, is_late
 from ops.advise.hardware import chip_of
-from ops.advise.memory import Need
 from ops.advise.practice import PRECISIONS, Practice, practice_for
 from ops.advise.question import Question
+
+# Fewer bits are worth a word when they cost at most this part.
+MUCH_LESS = 0.7
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,6 +21,7 @@ class Choice:
     practice: Practice | None
     follows_practice: bool
     cheaper: Fit | None
+    quantised: tuple[str, Fit] | None
     all_fits: tuple[Fit, ...]
 
 
@@ -27,15 +30,14 @@ def choose(question: Question) -> Choice:
     chosen = question.with_precision(_precision(question, practice))
     found = fits(chosen)
     usual = _named(found, practice.instance_type) if practice else None
-    if practice and usual:
-        usual = _with_nodes(usual, max(usual.nodes, practice.least_nodes), chosen.need())
     answer = usual or _cheapest(found, chosen)
     return Choice(
         question=chosen,
         answer=answer,
         practice=practice,
         follows_practice=usual is not None,
-        cheaper=_named(found, practice.cheaper) if practice and usual else None,
+        cheaper=_cheaper_neuron(found, answer) if not chosen.trains else None,
+        quantised=_quantised(question, chosen, answer),
         all_fits=tuple(fit for fit in found if not is_late(fit, chosen) or _is_faster(fit, answer, chosen)),
     )
 
@@ -55,8 +57,32 @@ def _named(found: list[Fit], instance_type: str) -> Fit | None:
     return next((fit for fit in found if fit.entry.instance_type == instance_type), None)
 
 
-def _with_nodes(fit: Fit, nodes: int, need: Need) -> Fit:
-    return replace(fit, nodes=nodes, each_bytes=need.each_bytes(nodes * fit.accelerators))
+def _cheaper_neuron(found: list[Fit], answer: Fit | None) -> Fit | None:
+    """Inferentia or Trainium that serves it for less, if any does."""
+    usual = answer.usd_hour if answer else None
+    return next(
+        (
+            fit
+            for fit in found
+            if fit.entry.accelerator_kind == "neuron"
+            and usual is not None
+            and fit.usd_hour is not None
+            and fit.usd_hour < usual
+        ),
+        None,
+    )
+
+
+def _quantised(question: Question, chosen: Question, answer: Fit | None) -> tuple[str, Fit] | None:
+    """The most precise weights of fewer bits that are served for much less, where the precision was left open."""
+    if question.trains or question.precision or answer is None or answer.usd_hour is None:
+        return None
+    for precision in PRECISIONS[PRECISIONS.index(chosen.precision or PRECISIONS[0]) + 1 :]:
+        asked = question.with_precision(precision)
+        fit = _cheapest(fits(asked), asked)
+        if fit and fit.usd_hour is not None and fit.usd_hour <= answer.usd_hour * MUCH_LESS:
+            return precision, fit
+    return None
 
 
 def _is_faster(fit: Fit, answer: Fit | None, question: Question) -> bool:

@@ -5,20 +5,12 @@ https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task-cpu-memory-erro
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from components.accelerators import find, fleet_faults
+from components.accelerators import find, fleet_faults, sold_in
 from components.fargate import memory_sizes_mib
-from ops.advise.compute_prices import (
-    EKS_CLUSTER_USD_HOUR,
-    FARGATE_USD_GB_HOUR,
-    FARGATE_USD_VCPU_HOUR,
-    LAMBDA_USD_GB_SECOND,
-    LAMBDA_USD_REQUEST,
-    LOAD_BALANCER_USD_HOUR,
-    MONTH_HOURS,
-    MONTH_SECONDS,
-)
+from ops.advise.compute_prices import MONTH_HOURS, MONTH_SECONDS, ComputePrices, compute_prices
+from ops.advise.fits import HOST_SHARE
 from ops.instance_prices import InstancePrice, nearest_price
 
 LAMBDA_SECONDS = 900
@@ -30,7 +22,7 @@ LAMBDA_MIB_PER_VCPU = 1769
 # https://docs.aws.amazon.com/eks/latest/userguide/fargate-pod-configuration.html
 EKS_POD_CPU_UNITS = 16_384
 FARGATE_CPU_UNITS = (256, 512, 1024, 2048, 4096, 8192, 16_384, 32_768)
-GPU_TYPES = ("g6.xlarge", "g5.xlarge", "g4dn.xlarge", "g6e.xlarge")
+GPU_FAMILIES = ("g4dn", "g5", "g6", "g6e")
 # A task is not planned to be busier than this, or a burst waits.
 BUSY_SHARE = 0.7
 
@@ -76,7 +68,8 @@ class Option:
 
 def options(workload: Workload) -> list[Option]:
     """Lambda, ECS and EKS, in this order."""
-    return [_lambda(workload), _ecs(workload), _eks(workload)]
+    prices = compute_prices(workload.region)
+    return [_lambda(workload, prices), _ecs(workload, prices), _eks(workload, prices)]
 
 
 def chosen(workload: Workload, found: list[Option]) -> tuple[Option | None, str]:
@@ -85,24 +78,17 @@ def chosen(workload: Workload, found: list[Option]) -> tuple[Option | None, str]
     cheapest = min(by_name.values(), key=lambda option: option.usd_month or 0.0, default=None)
     if cheapest is None:
         return None, "none of them holds it: make the process smaller, or split the work"
-    if (
-        workload.team_runs_kubernetes
-        and "EKS" in by_name
-        and (workload.stateful or workload.gpu or "Lambda" not in by_name)
-    ):
-        return by_name[
-            "EKS"
-        ], "the team runs Kubernetes already, and what it costs beyond ECS is the cluster, which is there"
+    if workload.team_runs_kubernetes and cheapest.name != "Lambda" and "EKS" in by_name:
+        return by_name["EKS"], "the team runs Kubernetes already, so that it costs no more than ECS"
     if "Lambda" not in by_name:
-        return by_name.get(
-            "ECS", cheapest
-        ), f"Lambda is out ({found[0].blockers[0]}), and ECS does the same as EKS without a cluster to run"
-    if cheapest.name == "EKS":
-        cheapest = by_name.get("ECS", cheapest)
+        reason = (
+            f"Lambda is out ({found[0].blockers[0]}), and ECS does the same as EKS without a cluster to run"
+        )
+        return cheapest, reason
     return cheapest, "the cheapest that holds it at this rate"
 
 
-def _lambda(workload: Workload) -> Option:
+def _lambda(workload: Workload, prices: ComputePrices) -> Option:
     limits = (
         (workload.gpu, "functions have no GPU (only Lambda Managed Instances do)"),
         (workload.stateful, "a function keeps nothing between requests that it may rely on"),
@@ -119,29 +105,38 @@ def _lambda(workload: Workload) -> Option:
             f"about {workload.concurrent:,.0f} at once in the busiest time are more than the {LAMBDA_CONCURRENT:,} that an account starts with: raise quota L-B99A9384 first"
         )
     requests = workload.requests_per_second * MONTH_SECONDS
-    usd = requests * (LAMBDA_USD_REQUEST + workload.seconds * memory / 1024 * LAMBDA_USD_GB_SECOND)
-    return Option(name="Lambda", blockers=blockers, remarks=tuple(remarks), usd_month=None if blockers else usd,
-                  shape=f"{memory:,} MiB arm64, one request at a time each")  # fmt: skip
-
-
-def _ecs(workload: Workload) -> Option:
-    if workload.gpu:
-        return _on_gpu_nodes(workload, "ECS", 0.0)
-    return _on_fargate(workload, "ECS", FARGATE_CPU_UNITS[-1], 0.0)
-
-
-def _eks(workload: Workload) -> Option:
-    cluster = EKS_CLUSTER_USD_HOUR * MONTH_HOURS
-    option = (
-        _on_gpu_nodes(workload, "EKS", cluster)
-        if workload.gpu
-        else _on_fargate(workload, "EKS", EKS_POD_CPU_UNITS, cluster)
+    gb_seconds = requests * workload.seconds * memory / 1024
+    usd = (
+        requests / 1e6 * prices.lambda_million_requests.price_usd
+        + gb_seconds * prices.lambda_gb_second.price_usd
     )
-    remarks = [f"{cluster:,.2f} USD of it are the cluster (six times that in extended support)"]
-    if not workload.team_runs_kubernetes:
-        remarks.append("somebody has to run Kubernetes: upgrades of the cluster every year, add-ons, access")
-    return Option(name=option.name, blockers=option.blockers, remarks=(*option.remarks, *remarks),
-                  usd_month=option.usd_month, shape=option.shape)  # fmt: skip
+    return Option(name="Lambda", blockers=blockers, remarks=tuple(remarks), usd_month=None if blockers else usd,
+                  shape=f"{memory:,} MiB, one request at a time each")  # fmt: skip
+
+
+def _ecs(workload: Workload, prices: ComputePrices) -> Option:
+    if workload.gpu:
+        return _on_gpu_nodes(workload, "ECS", prices, 0.0)
+    return _on_fargate(workload, "ECS", prices, FARGATE_CPU_UNITS[-1], 0.0)
+
+
+def _eks(workload: Workload, prices: ComputePrices) -> Option:
+    """The cluster is paid for by what needs it, unless it is there anyway."""
+    cluster = 0.0 if workload.team_runs_kubernetes else prices.eks_cluster_hour.price_usd * MONTH_HOURS
+    option = (
+        _on_gpu_nodes(workload, "EKS", prices, cluster)
+        if workload.gpu
+        else _on_fargate(workload, "EKS", prices, EKS_POD_CPU_UNITS, cluster)
+    )
+    remarks = (
+        ("without the cluster, which the team has already",)
+        if workload.team_runs_kubernetes
+        else (
+            f"{cluster:,.2f} USD of it are the cluster (six times that in extended support)",
+            "somebody has to run Kubernetes: upgrades of the cluster every year, add-ons, access",
+        )
+    )
+    return replace(option, remarks=(*option.remarks, *remarks))
 
 
 def tasks(workload: Workload) -> float:
@@ -165,42 +160,68 @@ def fargate_size(workload: Workload, most_cpu_units: int) -> tuple[int, int] | N
     return None
 
 
-def _on_fargate(workload: Workload, name: str, most_cpu_units: int, fixed_usd: float) -> Option:
+def _on_fargate(workload: Workload, name: str, prices: ComputePrices, most_cpu_units: int, fixed_usd: float) -> Option:  # fmt: skip
     size = fargate_size(workload, most_cpu_units)
     if size is None:
         largest = memory_sizes_mib(most_cpu_units)[-1]
         blocker = f"{workload.processor:.3g} vCPUs with {workload.memory_mib:,} MiB are more than a Fargate task of {most_cpu_units // 1024} vCPUs and {largest:,} MiB; use EC2 nodes"
         return Option(name=name, blockers=(blocker,), remarks=(), usd_month=None, shape="")
     cpu_units, memory_mib = size
-    hourly = cpu_units / 1024 * FARGATE_USD_VCPU_HOUR + memory_mib / 1024 * FARGATE_USD_GB_HOUR
-    count, balancer = tasks(workload), 0.0 if workload.is_job else LOAD_BALANCER_USD_HOUR * MONTH_HOURS
+    hourly = (
+        cpu_units / 1024 * prices.fargate_vcpu_hour.price_usd
+        + memory_mib / 1024 * prices.fargate_gb_hour.price_usd
+    )
+    count, balancer = tasks(workload), _balancer_usd(workload, prices)
     usd = fixed_usd + balancer + count * hourly * MONTH_HOURS
-    shape = f"{count:.3g} x {cpu_units / 1024:g} vCPU, {memory_mib:,} MiB on Fargate (x86)" + (
+    shape = f"{amount(count)} x {cpu_units / 1024:g} vCPU, {memory_mib:,} MiB on Fargate (x86)" + (
         " with a load balancer" if balancer else ", on average"
     )
     return Option(name=name, blockers=(), remarks=(), usd_month=usd, shape=shape)
 
 
-def _on_gpu_nodes(workload: Workload, name: str, fixed_usd: float) -> Option:
-    """The cheapest node with one GPU that the region sells and whose memory holds the process."""
+def _balancer_usd(workload: Workload, prices: ComputePrices) -> float:
+    """A month of a load balancer, which a job needs none of."""
+    return 0.0 if workload.is_job else prices.load_balancer_hour.price_usd * MONTH_HOURS
+
+
+def amount(count: float) -> str:
+    """As people write it: 0.082, 3 or 35,715."""
+    if count >= 10:
+        return f"{count:,.0f}"
+    return "fewer than 0.001" if 0 < count < 0.001 else f"{count:.2g}"
+
+
+def gpu_node(workload: Workload) -> InstancePrice | None:
+    """The cheapest node with one GPU that the region sells and that holds the process."""
+    names = [name for name in sorted(sold_in(workload.region)) if name.split(".")[0] in GPU_FAMILIES]
     able = [
         price
-        for kind in GPU_TYPES
-        if (price := _gpu_price(kind, workload)) and price.on_demand_usd_hour is not None
+        for name in names
+        if (price := _gpu_price(name, workload)) and price.on_demand_usd_hour is not None
     ]
-    cheapest = min(able, key=lambda price: price.on_demand_usd_hour or 0.0, default=None)
+    return min(able, key=lambda price: price.on_demand_usd_hour or 0.0, default=None)
+
+
+def _on_gpu_nodes(workload: Workload, name: str, prices: ComputePrices, fixed_usd: float) -> Option:
+    cheapest = gpu_node(workload)
     if cheapest is None:
-        return Option(name=name, blockers=(f"no node with one GPU and {workload.memory_mib:,} MiB that {workload.region} sells ({', '.join(GPU_TYPES)}): see python -m ops advise gpu",),
+        needed = f"{workload.memory_mib:,} MiB" + (f" and {workload.vcpus:g} vCPUs" if workload.vcpus else "")
+        return Option(name=name, blockers=(f"no node with one GPU, {needed} that {workload.region} sells ({', '.join(GPU_FAMILIES)}): see python -m ops advise gpu",),
                       remarks=(), usd_month=None, shape="")  # fmt: skip
-    count, balancer = tasks(workload), 0.0 if workload.is_job else LOAD_BALANCER_USD_HOUR * MONTH_HOURS
+    count, balancer = tasks(workload), _balancer_usd(workload, prices)
     usd = fixed_usd + balancer + count * (cheapest.on_demand_usd_hour or 0.0) * MONTH_HOURS
     remarks = ("Fargate has no GPU, so nodes are EC2 instances; python -m ops advise gpu chooses by model",)
-    shape = f"{count:.3g} x {cheapest.instance_type} on demand at the price of {cheapest.region}"
+    shape = f"{amount(count)} x {cheapest.instance_type} on demand at the price of {cheapest.region} ({cheapest.on_demand_read_on})"
     return Option(name=name, blockers=(), remarks=remarks, usd_month=usd, shape=shape)
 
 
 def _gpu_price(instance_type: str, workload: Workload) -> InstancePrice | None:
     entry = find(instance_type)
     sold = not fleet_faults([instance_type], workload.region, "ecs-gpu")
-    holds = entry is not None and entry.memory_gib * 1024 * 0.875 >= workload.memory_mib
+    holds = (
+        entry is not None
+        and entry.accelerator_count == 1
+        and entry.memory_gib * 1024 * HOST_SHARE >= workload.memory_mib
+        and entry.vcpus >= workload.vcpus
+    )
     return nearest_price(instance_type, workload.region) if sold and holds else None

@@ -7,10 +7,9 @@ from dataclasses import asdict
 from datetime import date
 from typing import Any
 
-from ops.advise.compute import BUSY_SHARE, Workload, chosen, options
-from ops.advise.compute_prices import MONTH_HOURS, MONTH_SECONDS, READ_ON, REGION
-
-STALE_DAYS = 90
+from ops.advise.compute import BUSY_SHARE, Workload, amount, chosen, gpu_node, options
+from ops.advise.compute_prices import MONTH_HOURS, MONTH_SECONDS, ComputePrices, compute_prices
+from ops.cost.prices import age_warning
 
 
 def run(arguments: argparse.Namespace, today: date) -> int:
@@ -43,19 +42,22 @@ def report(workload: Workload, today: date) -> dict[str, Any]:
     """The three options, the one to take and what it rests on, in plain values."""
     found = options(workload)
     answer, why = chosen(workload, found)
-    age = (today - READ_ON).days
+    prices = compute_prices(workload.region)
+    node = gpu_node(workload) if workload.gpu else None
+    days = [price.read_on for price in prices] + ([node.on_demand_read_on] if node and node.on_demand_read_on else [])  # fmt: skip
     return {
         "workload": asdict(workload),
         "concurrent_in_the_busiest_time": workload.concurrent,
         "answer": answer.name if answer else None,
         "why": why,
         "options": [asdict(option) for option in found],
-        "assumptions": assumptions(workload),
-        "warning": f"These prices were read {age} days ago: AWS changes them." if age > STALE_DAYS else "",
+        "assumptions": assumptions(workload, prices),
+        "prices": [{**asdict(price), "read_on": price.read_on.isoformat()} for price in prices],
+        "warning": age_warning(today, days),
     }
 
 
-def assumptions(workload: Workload) -> list[str]:
+def assumptions(workload: Workload, prices: ComputePrices) -> list[str]:
     load = (
         f"a run takes {workload.seconds:g} s, and nothing runs between runs"
         if workload.is_job
@@ -64,8 +66,18 @@ def assumptions(workload: Workload) -> list[str]:
     return [
         load,
         f"a process takes {workload.processor:.3g} vCPU and {workload.memory_mib:,} MiB",
-        f"prices of {REGION}, read {READ_ON}; a month is {MONTH_HOURS} hours; no free tier, no savings plan, no data transfer, logs or NAT",
+        *_prices(workload.region, prices),
+        f"a month is {MONTH_HOURS} hours; x86 throughout; no free tier, no savings plan, no data transfer, logs or NAT",
     ]
+
+
+def _prices(region: str, prices: ComputePrices) -> Iterator[str]:
+    yield "prices: " + ", ".join(
+        f"{price.service} {price.what} {f'{price.price_usd:.10f}'.rstrip('0')} USD per {price.unit}{f' in {price.region}' if price.region else ''} ({price.read_on})"
+        for price in prices
+    )
+    if any(price.region not in (region, "") for price in prices):
+        yield f"where the table has no price of {region}, that of another region is shown; python -m ops prices services --region {region} reads them"
 
 
 def lines(document: Mapping[str, Any]) -> Iterator[str]:
@@ -76,7 +88,7 @@ def lines(document: Mapping[str, Any]) -> Iterator[str]:
         else f"No answer: {document['why']}."
     )
     if not document["workload"]["is_job"]:
-        yield f"  {document['concurrent_in_the_busiest_time']:,.3g} requests at work at once in the busiest time"
+        yield f"  {amount(document['concurrent_in_the_busiest_time'])} requests at work at once in the busiest time"
     for option in document["options"]:
         usd = f"{option['usd_month']:,.2f} USD a month" if option["usd_month"] is not None else "not possible"
         yield f"\n{option['name']}: {usd}{', ' + option['shape'] if option['usd_month'] is not None else ''}"

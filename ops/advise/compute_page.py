@@ -17,20 +17,12 @@ from ops.advise.compute import (
     chosen,
     options,
 )
-from ops.advise.compute_prices import (
-    EKS_CLUSTER_USD_HOUR,
-    FARGATE_USD_GB_HOUR,
-    FARGATE_USD_VCPU_HOUR,
-    LAMBDA_USD_GB_SECOND,
-    LAMBDA_USD_REQUEST,
-    MONTH_HOURS,
-    MONTH_SECONDS,
-    READ_ON,
-    REGION,
-)
+from ops.advise.compute_prices import MONTH_HOURS, MONTH_SECONDS, compute_prices
 from ops.capture.program import PROJECT_ROOT
+from ops.instance_prices import REFERENCE_REGION as REGION
 
 PAGE = PROJECT_ROOT / "docs" / "compute.md"
+PRICES = compute_prices(REGION)
 HEAD = f"""# Lambda, ECS or EKS
 
 `python -m ops advise compute` answers for one workload, with the limits that decide and the monthly price of each:
@@ -39,8 +31,8 @@ HEAD = f"""# Lambda, ECS or EKS
 python -m ops advise compute --seconds 8 --memory-mib 1024 --requests-per-second 0.5
 ```
 
-This page is made from the same data by `python -m ops.advise.compute_page`. Prices are of {REGION}, read {READ_ON}; a month is
-{MONTH_HOURS} hours. Which accelerator a model needs: `python -m ops advise gpu`.
+This page is made from the same data by `python -m ops.advise.compute_page`. Prices are of {REGION}, the oldest
+of {min(price.read_on for price in PRICES)}, on x86; a month is {MONTH_HOURS} hours. Which accelerator a model needs: `python -m ops advise gpu`.
 
 """
 # What the table of prices compares, each with its words.
@@ -75,9 +67,9 @@ def _limits() -> list[str]:
         ("state between requests", "none to rely on", "memory, disk, EFS", "memory, disk, volumes"),
         ("idle", "costs nothing", "at least one task", "at least the cluster and one pod"),
         ("to run", "a function", "services and tasks", "a Kubernetes cluster, its upgrades and add-ons"),
-        ("price", f"{LAMBDA_USD_GB_SECOND * 3600:.4f} per GB and hour at work, {LAMBDA_USD_REQUEST * 1e6:.2f} per million requests",
-         f"{FARGATE_USD_VCPU_HOUR} per vCPU and hour, {FARGATE_USD_GB_HOUR} per GB and hour",
-         f"as ECS, and {EKS_CLUSTER_USD_HOUR * MONTH_HOURS:,.0f} a month for the cluster"),
+        ("price", f"{PRICES.lambda_gb_second.price_usd * 3600:.4f} per GB and hour at work, {PRICES.lambda_million_requests.price_usd:.2f} per million requests",
+         f"{PRICES.fargate_vcpu_hour.price_usd} per vCPU and hour, {PRICES.fargate_gb_hour.price_usd} per GB and hour",
+         f"as ECS, and {PRICES.eks_cluster_hour.price_usd * MONTH_HOURS:,.0f} a month for the cluster"),
     )  # fmt: skip
     return [_line(row) for row in rows]
 

@@ -16,6 +16,8 @@ MOST_NODES = 64
 # Sharding over nodes lives on the network between them: four interfaces of EFA are 400 Gbit/s or more.
 LEAST_EFA_INTERFACES = 4
 DAY_HOURS = 24
+# Of a host's memory; the rest is the system's: a job that asks for all of it never starts.
+HOST_SHARE = 0.875
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,7 +81,7 @@ def fit_of(entry: Accelerator, question: Question, need: Need, *, anywhere: bool
     """How this type holds it; None where it does not, or (unless `anywhere`) where this platform could not run it."""
     if not anywhere and not runs_here(entry, question):
         return None
-    size = _training_size(entry, question, need) if question.trains else _serving_size(entry, need)
+    size = _training_size(entry, question, need) if question.trains else _serving_size(entry, question, need)
     if size is None:
         return None
     nodes, accelerators = size
@@ -108,11 +110,15 @@ def runs_here(entry: Accelerator, question: Question) -> bool:
     return able and sold
 
 
-def _serving_size(entry: Accelerator, need: Need) -> tuple[int, int] | None:
-    """One node, on as few of its accelerators as hold it; tensor parallelism wants a power of two or all."""
+def _serving_size(entry: Accelerator, question: Question, need: Need) -> tuple[int, int] | None:
+    """One node, on as few of its accelerators as hold it; tensor parallelism wants a power of two or all.
+
+    vLLM refuses GPUs among which the query heads cannot be shared alike; Neuron fills up what is missing.
+    """
+    heads = question.model.architecture.heads if entry.accelerator_kind == "nvidia" else 0
     powers = [2**power for power in range(entry.accelerator_count.bit_length())]
     for count in dict.fromkeys([*powers, entry.accelerator_count]):
-        if need.each_bytes(count) <= usable_bytes(entry):
+        if heads % count == 0 and need.each_bytes(count) <= usable_bytes(entry):
             return 1, count
     return None
 

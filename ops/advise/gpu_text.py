@@ -13,7 +13,8 @@ def lines(report: Document) -> Iterator[str]:
     yield ""
     yield from _memory(report["memory"])
     if report["room_for_requests"]:
-        yield f"It has room for {report['room_for_requests']} requests of that length at once."
+        room = report["room_for_requests"]
+        yield f"It has room for {room} request{'' if room == 1 else 's'} of that length at once."
     yield from _sentences("Does not fit", report["does_not_fit"])
     yield from _better(report)
     yield from _fits(report["fits"])
@@ -37,6 +38,8 @@ def _answer(report: Document) -> Iterator[str]:
     yield f"  {_what(answer)}; {prices(answer)}"
     if answer["hours"] is not None:
         yield f"  {answer['hours']:,.0f} hours of work{_total(answer)}"
+    if quantised := report["quantised"]:
+        yield f"With {quantised['precision']} weights: {quantised['name']}, {prices(quantised)}; --precision {quantised['precision']} shows it"
     if cheaper := report["cheaper_alternative"]:
         yield f"Cheaper, with less compatibility: {cheaper['name']}, {prices(cheaper)}; models are compiled for Neuron first, on a machine with more memory than its own"
 

@@ -18,35 +18,44 @@ class Chip:
     serves_llms: bool = True
 
 
-NVIDIA_SHEETS = (
-    "NVIDIA's data sheets, as torchtitan's peak table and public catalogues quote them, read 2026-12-02"
-)
+NVIDIA_SHEETS = "NVIDIA's data sheets, dense, read 2026-12-02 (ops/advise/hardware.py names a page for each)"
 NEURON_PAGES = "AWS Neuron documentation, architecture pages, read 2026-12-02"
 # GPUs of the G families are joined by PCIe only. The A10G's bf16 peak differs between sources (62 to 125), and NVIDIA
-# publishes none for the RTX PRO servers. NVLink: https://github.com/aws-samples/awsome-distributed-training, EFA cheatsheet.
+# publishes none without sparsity for the RTX PRO servers.
+# NVLink: https://github.com/aws-samples/awsome-distributed-training, EFA cheatsheet. bf16 of L4 to H200: torchtitan's
+# peak table. Blackwell: 64 TB/s of the eight B200 of a DGX, https://glennklockwood.com/garden/processors/B200; B300,
+# https://glennklockwood.com/garden/processors/B300 and https://datacrunch.io/blog/nvidia-b300-vs-b200-complete-gpu-comparison-to-date.
+# RTX PRO: https://www.nvidia.com/en-us/data-center/rtx-pro-6000-blackwell-server-edition/ and
+# https://www.exxactcorp.com/blog/benchmark/nvidia-rtx-pro-4500-blackwell-llm-inference-benchmark.
+# Neuron: https://awsdocs-neuron.readthedocs-hosted.com/en/latest/about-neuron/arch/neuron-hardware/trainium2.html, and
+# the pages of inferentia2 and trainium beside it.
 CHIPS = {
     "T4": Chip(bf16_tflops=0, memory_gb_per_second=320, link="PCIe"),
     "T4g": Chip(bf16_tflops=0, memory_gb_per_second=320, link="PCIe"),
     "A10G": Chip(bf16_tflops=None, memory_gb_per_second=600, link="PCIe"),
     "L4": Chip(bf16_tflops=121, memory_gb_per_second=300, link="PCIe"),
     "L40S": Chip(bf16_tflops=362, memory_gb_per_second=864, link="PCIe"),
-    "RTX PRO 4500": Chip(bf16_tflops=None, memory_gb_per_second=None, link="PCIe"),
+    "RTX PRO 4500": Chip(bf16_tflops=None, memory_gb_per_second=800, link="PCIe"),
     "RTX PRO Server 6000": Chip(bf16_tflops=None, memory_gb_per_second=1597, link="PCIe"),
     "A100": Chip(bf16_tflops=312, memory_gb_per_second=1555, link="NVLink"),
     "H100": Chip(bf16_tflops=989, memory_gb_per_second=3350, link="NVLink"),
     "H200": Chip(bf16_tflops=989, memory_gb_per_second=4800, link="NVLink"),
     "B200": Chip(bf16_tflops=2250, memory_gb_per_second=8000, link="NVLink"),
-    "B300": Chip(bf16_tflops=None, memory_gb_per_second=8000, link="NVLink"),
+    "B300": Chip(bf16_tflops=2250, memory_gb_per_second=8000, link="NVLink"),
     # The first Inferentia has 8 GiB a chip and no support for large language models in today's servers.
     "Inferentia": Chip(bf16_tflops=None, memory_gb_per_second=None, link="NeuronLink", serves_llms=False),
     "Inferentia2": Chip(bf16_tflops=190, memory_gb_per_second=820, link="NeuronLink"),
     "Trainium": Chip(bf16_tflops=190, memory_gb_per_second=820, link="NeuronLink"),
     "Trainium2": Chip(bf16_tflops=667, memory_gb_per_second=2900, link="NeuronLink"),
 }
+# EC2 calls both A100 by one name; that of 80 GB (p4de) has faster memory. https://glennklockwood.com/garden/processors/A100
+A100_OF_80_GIB = Chip(bf16_tflops=312, memory_gb_per_second=2039, link="NVLink")
 
 
 def chip_of(entry: Accelerator) -> Chip:
     """A chip without figures for one that came after this table."""
+    if entry.accelerator == "A100" and entry.accelerator_memory_gib_each > 40:
+        return A100_OF_80_GIB
     return CHIPS.get(entry.accelerator, Chip(bf16_tflops=None, memory_gb_per_second=None, link="not known"))
 
 

@@ -97,6 +97,8 @@ def problem(options: argparse.Namespace) -> str:
     if options.task == "inference":
         wrong = [name for name in ("batch", "tokens", "days") if getattr(options, name) is not None]
         return f"--{wrong[0]} is for training; inference takes --requests" if wrong else ""
+    if options.days is not None and options.tokens is None and options.task != "pretrain":
+        return f"--days needs --tokens: without them nothing says how long {options.task} takes"
     if options.requests is not None:
         return "--requests is for inference; training takes --batch"
     if options.precision and options.task != "lora":

@@ -27,6 +27,9 @@ def report(choice: Choice, today: date) -> dict[str, Any]:
         "answer": described(answer, question) if answer else None,
         "why": why(choice),
         "cheaper_alternative": described(choice.cheaper, question) if choice.cheaper else None,
+        "quantised": {"precision": choice.quantised[0], **described(choice.quantised[1], question)}
+        if choice.quantised
+        else None,
         "memory": memory(choice),
         "room_for_requests": room_for_requests(choice),
         "does_not_fit": misfits(choice),
@@ -58,6 +61,7 @@ def described(fit: Fit, question: Question) -> dict[str, Any]:
         "spot_usd_hour": list(spot) if spot else None,
         "spot_read_on": _day(price.spot_read_on if price and spot else None),
         "price_region": price.region if price else None,
+        "price_source": price.source if price else "",
         "interruptions_a_month": price.interruptions if price else "",
         "interruptions_read_on": _day(price.interruptions_read_on if price else None),
         "useful_share_on_spot": share if fit.nodes == 1 else None,

@@ -36,8 +36,10 @@ def save_seconds(state_bytes: float) -> float:
     return max(SHORTEST_SAVE_SECONDS, state_bytes / SAVE_BYTES_PER_SECOND)
 
 
-def training_share(save: float, market: Market) -> float:
-    """With saves of `save` seconds on notice and at the Young-Daly optimum; 0 when nothing would be left.
+def training_share(save: float, market: Market, interval: float | None = None) -> float:
+    """With saves of `save` seconds on notice and every `interval` seconds; 0 when nothing would be left.
+
+    Without an interval they are at the Young-Daly optimum of this market.
 
     A save that is longer than the notice does not complete, so that every interruption counts as missed.
     """
@@ -47,7 +49,7 @@ def training_share(save: float, market: Market) -> float:
     left = life - market.boot_seconds - save - (1 - market.missed_share) * NOTICE_SECONDS
     if missed == 0:
         return max(0.0, left / life)
-    interval = young_daly_seconds(save, missed / market.hours_between_interruptions)
+    interval = interval or young_daly_seconds(save, missed / market.hours_between_interruptions)
     useful = left * interval / (interval + save) - missed * interval / 2
     return max(0.0, min(left, useful) / life)
 

@@ -7,7 +7,6 @@ STARTS_NOTHING = "says how something is run, and runs nothing itself"
 SCALING = "scaling rules cost nothing; the tasks that they start are priced at their service"
 
 FREE = {
-    "aws:appautoscaling/policy:Policy": "its alarms are AWS's own and are billed like others: see what is not counted",
     "aws:appautoscaling/scheduledAction:ScheduledAction": SCALING,
     "aws:appautoscaling/target:Target": SCALING,
     "aws:batch/jobDefinition:JobDefinition": STARTS_NOTHING,
@@ -60,10 +59,11 @@ FREE = {
 
 # Costs of a real account that no resource of the recording shows.
 NOT_COUNTED = (
-    "metrics that running code publishes (0.30 USD a month each), and the alarms that target tracking makes for itself",
+    "metrics that running code and nodes publish (0.30 USD a month each), and the alarms by which ECS scales a fleet",
     "traffic between zones (0.01 USD a GB each way), and out of a network that is not the stack's own",
+    "the first two rotations of a KMS key (1 USD a month each, from its second year on)",
     "calls of KMS, of Secrets Manager and of the ECR scanner; secrets, certificates and domains that the stack is only told of",
-    "old versions of objects, retrieval out of infrequent access and archives, the moves of a lifecycle",
+    "old versions of objects, retrieval out of infrequent access and archives, the moves of a lifecycle, a restore",
     "the state bucket and what the workflows run on",
     "free tiers, Savings Plans, credits, support and taxes",
 )

@@ -10,6 +10,14 @@ NAT_GATEWAY = "aws:ec2/natGateway:NatGateway"
 # https://aws.amazon.com/elasticloadbalancing/pricing/
 CONNECTIONS_PER_UNIT_HOUR = 25 * 3600
 GB_PER_QUESTION = 0.00002
+IN_NO_ZONE = "it names no subnets, and costs by the zone"
+
+
+def _zones(resource: RecordedResource, *keys: str) -> int:
+    """In how many zones something stands: as many as it names subnets; 0 where it names none that are known."""
+    return max(
+        len(value) if isinstance(value := resource.inputs.get(key), list | tuple) else 0 for key in keys
+    )
 
 
 def nat_gateway(resource: RecordedResource, rates: Rates) -> Iterator[Item]:
@@ -33,7 +41,10 @@ def vpc_endpoint(resource: RecordedResource, rates: Rates) -> Iterator[Item]:
 
 
 def _interface_endpoint(resource: RecordedResource, rates: Rates) -> Iterator[Item]:
-    zones = len(resource.inputs.get("subnetIds") or ())
+    zones = _zones(resource, "subnetIds")
+    if not zones:
+        yield Unknown(IN_NO_ZONE)
+        return
     yield rates.always("VPC", "interface endpoint", zones, f"interface endpoint in {zones} zones")
     yield rates.charge("VPC", "interface endpoint data", 0, rates.usage.endpoint_gb)
 
@@ -57,8 +68,12 @@ def load_balancer(resource: RecordedResource, rates: Rates) -> Iterator[Item]:
         return
     yield rates.always("ELB", "application load balancer")
     if not resource.inputs.get("internal"):
-        zones = len(resource.inputs.get("subnets") or ())
-        yield rates.always("VPC", "public IPv4 address", zones, f"public IPv4 address in {zones} zones")
+        zones = _zones(resource, "subnets", "subnetMappings")
+        yield (
+            rates.always("VPC", "public IPv4 address", zones, f"public IPv4 address in {zones} zones")
+            if zones
+            else Unknown(IN_NO_ZONE)
+        )
     questions = rates.usage.api_questions
     units = max(questions / CONNECTIONS_PER_UNIT_HOUR, questions * GB_PER_QUESTION)
     yield rates.charge("ELB", "capacity unit", 0, units)

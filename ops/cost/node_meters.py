@@ -12,6 +12,8 @@ from ops.cost.task_meters import SERVICE, providers, task_limits
 
 TEMPLATE = "aws:ec2/launchTemplate:LaunchTemplate"
 CAPACITY_PROVIDER = "aws:ecs/capacityProvider:CapacityProvider"
+# What costs more above: operations a second, and MB a second. https://aws.amazon.com/ebs/pricing/
+INCLUDED_IN_GP3 = {"iops": 3000, "throughput": 125}
 CAPACITY_BLOCK = "a Capacity Block is paid for in advance, at the price of the day on which it is reserved"
 
 
@@ -37,10 +39,12 @@ def group(resource: RecordedResource, rates: Rates) -> Iterator[Item]:
     types = [item["instanceType"] for item in overrides] or [
         str(template.inputs.get("instanceType")) if template else ""
     ]
-    kept = _kept_hours(resource, rates)
+    # The sizes of a group with weights are not nodes but weight, of which a node of each type brings its own.
+    weight = float(overrides[0].get("weightedCapacity") or 1) if overrides else 1.0
+    kept = _kept_hours(resource, weight, rates)
     extra = rates.usage.fleet_hours if resource.inputs.get("maxSize") else 0
-    at_once = max(rates.usage.fleet_nodes, math.ceil(kept / MONTH_HOURS))
-    spot = spot_share(mixed.get("instancesDistribution"), at_once) if mixed else 0.0
+    at_once = max(rates.usage.fleet_nodes, math.ceil(kept / MONTH_HOURS)) or 1
+    spot = spot_share(mixed.get("instancesDistribution"), at_once * weight) if mixed else 0.0
     nodes = Nodes(
         instance_types=types,
         template=template,
@@ -51,21 +55,21 @@ def group(resource: RecordedResource, rates: Rates) -> Iterator[Item]:
     yield from _priced(nodes, rates)
 
 
-def spot_share(distribution: Mapping[str, Any] | None, nodes: float) -> float:
-    """The part of so many nodes at once that is on spot. What a group does not say is AWS's default: all on demand.
+def spot_share(distribution: Mapping[str, Any] | None, size: float) -> float:
+    """The part of a group of such a size, above zero, that is on spot. What a group does not say is AWS's default: all on demand.
 
     https://docs.aws.amazon.com/autoscaling/ec2/APIReference/API_InstancesDistribution.html
     """
     said = distribution or {}
     base = float(said.get("onDemandBaseCapacity") or 0)
     percentage = said.get("onDemandPercentageAboveBaseCapacity")
-    above = max(0.0, nodes - base)
-    return above * (100 - float(100 if percentage is None else percentage)) / 100 / nodes if nodes else 0.0
+    above = max(0.0, size - base)
+    return above * (100 - float(100 if percentage is None else percentage)) / 100 / size
 
 
-def _kept_hours(resource: RecordedResource, rates: Rates) -> float:
+def _kept_hours(resource: RecordedResource, weight: float, rates: Rates) -> float:
     """Node hours of a month that the group's minimum keeps, and beyond it the fewest tasks of a service, one a node."""
-    least = float(resource.inputs.get("minSize") or 0)
+    least = math.ceil(float(resource.inputs.get("minSize") or 0) / weight)
     hours = least * MONTH_HOURS
     for service in _services_on(resource, rates):
         target = rates.index.scaling_of(service)
@@ -145,12 +149,15 @@ def _priced(nodes: Nodes, rates: Rates) -> Iterator[Item]:
 
 def _disks(template: RecordedResource, idle: float, busy: float, rates: Rates) -> Iterator[Item]:
     """Disks and public addresses of nodes, which live as long as they do."""
-    for mapping in template.inputs.get("blockDeviceMappings") or ():
-        disk = mapping.get("ebs") or {}
+    disks = [mapping.get("ebs") or {} for mapping in template.inputs.get("blockDeviceMappings") or ()]
+    if not all(disk.get("volumeSize") for disk in disks or [{}]):
+        yield Unknown("its nodes have disks as large as their image says, which the recording does not tell")
+    for disk in disks:
         months = float(disk.get("volumeSize") or 0) / MONTH_HOURS
-        yield rates.charge(
-            "EBS", str(disk.get("volumeType")), idle * months, busy * months, "disk of the nodes"
-        )
+        kind = str(disk.get("volumeType"))
+        yield rates.charge("EBS", kind, idle * months, busy * months, "disk of the nodes")
+        if any(float(disk.get(key) or 0) > most for key, most in INCLUDED_IN_GP3.items()):
+            yield Unknown("its disks are faster than what a gp3 disk brings along, which costs extra")
     interfaces = template.inputs.get("networkInterfaces") or ()
     if any(str(item.get("associatePublicIpAddress")).lower() == "true" for item in interfaces):
         yield rates.charge("VPC", "public IPv4 address", idle, busy, "public IPv4 address of the nodes")

@@ -57,19 +57,18 @@ def _totals(columns: Sequence[Column]) -> Iterator[str]:
 def _lines(columns: Sequence[Column]) -> Iterator[str]:
     made = rows(columns)
     numbers = sources(made)
-    region = columns[0].estimate.region
     yield "\n## Every line\n"
     yield "A star marks a price of another region than the stack's, whose own is not in the table.\n"
     yield _line("resource", "what", "price, USD", "source", *(column.label for column in columns))
     yield _line(*["---"] * (len(columns) + 4))
-    yield from (_row(row, region, numbers) for row in made)
+    yield from (_row(row, numbers) for row in made)
     yield "\nSources:\n"
     yield from (f"{number}. {source}, {day}" for (source, day), number in numbers.items())
 
 
-def _row(row: Row, region: str, numbers: dict[tuple[str, str], int]) -> str:
+def _row(row: Row, numbers: dict[tuple[str, str], int]) -> str:
     number = numbers[row.price.source, str(row.price.read_on)]
-    price = price_text(row.price, region).replace("*", "\\*")
+    price = price_text(row).replace("*", "\\*")
     return _line(row.resource, row.what, price, str(number), *map(_pair, row.sums))
 
 

@@ -32,6 +32,12 @@ class Row:
     what: str
     price: Price
     sums: tuple[tuple[float, float] | None, ...]
+    regions: frozenset[str]
+
+    @property
+    def is_starred(self) -> bool:
+        """Whether the price is of another region than that of a stack which has the row."""
+        return bool(self.price.region) and self.regions != {self.price.region}
 
 
 def rows(columns: Sequence[Column]) -> list[Row]:
@@ -43,8 +49,12 @@ def rows(columns: Sequence[Column]) -> list[Row]:
             idle, busy = cells[position] or (0.0, 0.0)
             cells[position] = idle + line.idle_usd, busy + line.busy_usd
     order = {component: number for number, component in enumerate(components(columns))}
-    made = [Row(*key, tuple(cells)) for key, cells in found.items()]
+    made = [Row(*key, tuple(cells), _regions(columns, cells)) for key, cells in found.items()]
     return sorted(made, key=lambda row: order[row.component])
+
+
+def _regions(columns: Sequence[Column], cells: Sequence[tuple[float, float] | None]) -> frozenset[str]:
+    return frozenset(column.estimate.region for column, sums in zip(columns, cells, strict=True) if sums)
 
 
 def _key(line: Line) -> tuple[str, str, str, Price]:
@@ -63,10 +73,10 @@ def sources(made: Iterable[Row]) -> dict[tuple[str, str], int]:
     return {key: number for number, key in enumerate(keys, start=1)}
 
 
-def price_text(price: Price, region: str) -> str:
-    """`0.052 / hour`, with a star where the price is of another region than the stack."""
-    star = "*" if price.region and price.region != region else ""
-    return f"{price.price_usd:.10f}".rstrip("0").rstrip(".") + f" / {price.unit}{star}"
+def price_text(row: Row) -> str:
+    """`0.052 / hour`, with a star where the price is of another region than a stack's."""
+    usd = f"{row.price.price_usd:.10f}".rstrip("0").rstrip(".")
+    return f"{usd} / {row.price.unit}{'*' if row.is_starred else ''}"
 
 
 def verdicts(columns: Sequence[Column]) -> list[str]:
@@ -96,7 +106,6 @@ def text(columns: Sequence[Column], usage: Usage, warning: str) -> Iterator[str]
     numbers = sources(made)
     width = max((len(_label(row)) for row in made), default=0)
     width = min(width, WIDEST_LABEL)
-    region = columns[0].estimate.region
     yield f"USD a month ({MONTH_HOURS} hours), idle and busy"
     yield ""
     yield _table_line("", width, "price", "", (column.label for column in columns))
@@ -106,9 +115,7 @@ def text(columns: Sequence[Column], usage: Usage, warning: str) -> Iterator[str]
         for row in made:
             if row.component == component:
                 number = f"[{numbers[row.price.source, str(row.price.read_on)]}]"
-                yield _table_line(
-                    _label(row), width, price_text(row.price, region), number, map(cells, row.sums)
-                )
+                yield _table_line(_label(row), width, price_text(row), number, map(cells, row.sums))
     totals = [(column.estimate.idle_usd, column.estimate.busy_usd) for column in columns]
     yield _table_line("sum", width, "", "", map(cells, totals))
     yield from _titled("", verdicts(columns))
@@ -117,7 +124,7 @@ def text(columns: Sequence[Column], usage: Usage, warning: str) -> Iterator[str]
     yield from _titled("A busy month (change it with --set NAME=NUMBER or --usage FILE)", usage_lines(usage))
     starred = (
         ["* no price of the stack's region is known: that of another region"]
-        if any_starred(made, region)
+        if any(row.is_starred for row in made)
         else []
     )
     dated = (f"[{number}] {source}, {day}" for (source, day), number in numbers.items())
@@ -129,10 +136,6 @@ def text(columns: Sequence[Column], usage: Usage, warning: str) -> Iterator[str]
 def usage_lines(usage: Usage) -> list[str]:
     """Each number of the busy month with its meaning."""
     return [f"{name} = {getattr(usage, name):,.12g}: {meaning}" for name, meaning in meanings().items()]
-
-
-def any_starred(made: Iterable[Row], region: str) -> bool:
-    return any(price_text(row.price, region).endswith("*") for row in made)
 
 
 def unpriced(columns: Sequence[Column]) -> list[str]:

@@ -14,6 +14,11 @@ POLLERS, POLL_SECONDS = 5, 20
 # A notification of S3 sends a message; the function receives and deletes it.
 REQUESTS_PER_DOCUMENT = 3
 DRILL_MINUTES = 2
+# https://aws.amazon.com/lambda/pricing/
+INCLUDED_TMP_MB = 512
+# Target tracking of an ECS service makes one alarm to scale out and one to scale in, of each metric.
+# https://docs.aws.amazon.com/AmazonECS/latest/developerguide/service-autoscaling-targettracking.html
+ALARMS_PER_METRIC = 2
 DAYS_PER_MONTH = MONTH_HOURS / 24
 # A month's log that never expires is counted for a year: it grows for ever.
 KEPT_WITHOUT_LIMIT_DAYS = 365
@@ -38,6 +43,8 @@ def function(resource: RecordedResource, rates: Rates) -> Iterator[Item]:
     gb = float(resource.inputs.get("memorySize") or 128) / 1024
     yield rates.charge("Lambda", "requests", 0, calls / 1e6)
     yield rates.charge("Lambda", f"{kind} compute", 0, calls * seconds * gb)
+    if float((resource.inputs.get("ephemeralStorage") or {}).get("size") or 0) > INCLUDED_TMP_MB:
+        yield Unknown(f"no price for more than {INCLUDED_TMP_MB} MB of /tmp")
     environment = (resource.inputs.get("environment") or {}).get("variables") or {}
     if component == "aiplatform:index:Orchestrator":
         yield from question_tokens(environment, calls, rates)
@@ -76,6 +83,10 @@ def log_group(resource: RecordedResource, rates: Rates) -> Iterator[Item]:
     """Kept logs are counted as they came in, though AWS keeps them packed: the sum is the most that it can be."""
     flows = any(rates.index.with_input(FLOW_LOG, "logDestination", resource.outputs.get("arn")))
     gb = rates.usage.flow_log_gb if flows else rates.usage.log_gb
+    log_class = resource.inputs.get("logGroupClass") or "STANDARD"
+    if log_class != "STANDARD":
+        yield Unknown(f"no price for logs of class {log_class}")
+        return
     days = float(resource.inputs.get("retentionInDays") or KEPT_WITHOUT_LIMIT_DAYS)
     yield rates.charge("CloudWatch", "logs taken in", 0, gb)
     yield rates.charge("CloudWatch", "logs kept", 0, gb * days / DAYS_PER_MONTH)
@@ -96,10 +107,28 @@ def alarm(resource: RecordedResource, rates: Rates) -> Iterator[Item]:
     yield rates.charge("CloudWatch", "alarm", 1, 1)
 
 
+def scaling_policy(resource: RecordedResource, rates: Rates) -> Iterator[Item]:
+    if resource.inputs.get("policyType") != "TargetTrackingScaling":
+        yield Free("the alarms that start it are priced one by one")
+        return
+    if resource.inputs.get("serviceNamespace") != "ecs":
+        yield Unknown("how many alarms it makes for itself is not known")
+        return
+    said = resource.inputs.get("targetTrackingScalingPolicyConfiguration") or {}
+    queries = (said.get("customizedMetricSpecification") or {}).get("metrics") or ()
+    metrics = sum("metricStat" in query for query in queries) or 1
+    count = ALARMS_PER_METRIC * metrics
+    yield rates.charge("CloudWatch", "alarm", count, count, "alarms that scaling makes for itself")
+
+
 def cluster(resource: RecordedResource, rates: Rates) -> Iterator[Item]:
     settings = {item["name"]: item["value"] for item in resource.inputs.get("settings") or ()}
-    if settings.get("containerInsights", "disabled") == "disabled":
+    insights = settings.get("containerInsights", "disabled")
+    if insights == "disabled":
         yield Free("a cluster costs nothing without Container Insights")
+        return
+    if insights != "enabled":
+        yield Unknown(f"no price for Container Insights that are {insights}")
         return
     count = rates.usage.insights_metrics
     yield rates.charge("CloudWatch", "metric", count, count, "metrics of Container Insights")
@@ -122,6 +151,7 @@ METERS: dict[str, Meter] = {
     "aws:cloudwatch/logGroup:LogGroup": log_group,
     FLOW_LOG: flow_log,
     "aws:cloudwatch/metricAlarm:MetricAlarm": alarm,
+    "aws:appautoscaling/policy:Policy": scaling_policy,
     "aws:ecs/cluster:Cluster": cluster,
     "aws:kms/key:Key": key,
     "aws:fis/experimentTemplate:ExperimentTemplate": experiment,

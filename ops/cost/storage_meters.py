@@ -18,12 +18,19 @@ SEARCH_OCU, INDEXING_OCU = 2, 1
 LONE_OCU, LONE_OCU_REDUNDANT = 1, 2
 
 
+# The plan that a backup policy of EFS switches on: a backup a day, each kept for so many days.
+BACKUP_DAYS = 35
+
+
 def bucket(resource: RecordedResource, rates: Rates) -> Iterator[Item]:
-    usage = rates.usage
-    yield rates.charge("S3", "STANDARD", 0, usage.lake_gb)
+    """What no lifecycle moves stays in the first class, however old it is."""
+    usage, moves = rates.usage, _transitions(resource, rates)
+    standard = usage.lake_gb
     for classes, gb in ((INFREQUENT, usage.lake_infrequent_gb), (ARCHIVE, usage.lake_archive_gb)):
-        reached = [name for name in classes if name in _transitions(resource, rates)]
+        reached = [name for name in classes if name in moves]
+        standard += 0 if reached else gb
         yield from (rates.charge("S3", name, 0, gb / len(reached)) for name in reached)
+    yield rates.charge("S3", "STANDARD", 0, standard)
     yield rates.charge("S3", "writes", 0, usage.lake_writes / 1000)
     yield rates.charge("S3", "reads", 0, usage.lake_reads / 1000)
 
@@ -40,8 +47,12 @@ def _transitions(resource: RecordedResource, rates: Rates) -> set[str]:
 
 def file_system(resource: RecordedResource, rates: Rates) -> Iterator[Item]:
     usage, one_zone = rates.usage, bool(resource.inputs.get("availabilityZoneName"))
-    yield rates.charge("EFS", "Standard One Zone" if one_zone else "Standard", 0, usage.files_gb)
-    if any(policy.get("transitionToIa") for policy in resource.inputs.get("lifecyclePolicies") or ()):
+    moves = any(policy.get("transitionToIa") for policy in resource.inputs.get("lifecyclePolicies") or ())
+    standard = usage.files_gb + (0 if moves else usage.files_infrequent_gb)
+    yield rates.charge("EFS", "Standard One Zone" if one_zone else "Standard", 0, standard)
+    if moves and one_zone:
+        yield Unknown("no price for infrequent access in one zone")
+    elif moves:
         yield rates.charge("EFS", "Infrequent Access", 0, usage.files_infrequent_gb)
     mode = resource.inputs.get("throughputMode", "bursting")
     if mode == "elastic":
@@ -52,10 +63,15 @@ def file_system(resource: RecordedResource, rates: Rates) -> Iterator[Item]:
 
 
 def backup_policy(resource: RecordedResource, rates: Rates) -> Iterator[Item]:
+    """A whole copy, whatever the class of the files, and what was written in the days that backups are kept for.
+
+    https://docs.aws.amazon.com/efs/latest/ug/awsbackup.html
+    """
     if (resource.inputs.get("backupPolicy") or {}).get("status") == "ENABLED":
-        yield rates.charge(
-            "Backup", "file systems", 0, rates.usage.files_gb + rates.usage.files_infrequent_gb
-        )
+        usage = rates.usage
+        changed = usage.files_written_gb * BACKUP_DAYS * 24 / MONTH_HOURS
+        kept = usage.files_gb + usage.files_infrequent_gb + changed
+        yield rates.charge("Backup", "file systems", 0, kept, "backups of the file system")
     else:
         yield Free("backups are off")
 
@@ -67,6 +83,7 @@ def repository(resource: RecordedResource, rates: Rates) -> Iterator[Item]:
 
 
 def collection_group(resource: RecordedResource, rates: Rates) -> Iterator[Item]:
+    """What it keeps at the least; one that scales to zero also wakes, where the older generation stays as it is."""
     limits = next(iter(resource.inputs.get("capacityLimits") or ()), {})
     usage = rates.usage
     for kind, key, woken, hours in (
@@ -74,7 +91,8 @@ def collection_group(resource: RecordedResource, rates: Rates) -> Iterator[Item]
         ("indexing", "minIndexingCapacityInOcu", INDEXING_OCU, usage.indexing_hours),
     ):
         least = float(limits.get(key, 0))
-        above = max(0.0, woken - least) * min(hours, MONTH_HOURS)
+        wakes = resource.inputs.get("generation") != "CLASSIC"
+        above = max(0.0, woken - least) * min(hours, MONTH_HOURS) if wakes else 0.0
         kept = least * MONTH_HOURS
         yield rates.charge("OpenSearch Serverless", "OCU", kept, kept + above, f"OCU for {kind}")
 

@@ -15,7 +15,7 @@ from ops.diagram import (
     network_diagram,
     permission_diagram,
 )
-from ops.diagram.page import STACKS, write
+from ops.diagram.page import STACKS, MissingBlock, write
 
 PICTURES: dict[str, Callable[[Recording], str]] = {
     "components": component_diagram,
@@ -28,11 +28,13 @@ EPILOG = """examples:
   python -m ops diagram                             # the components of the stack dev
   python -m ops diagram --stack prod --kind network
   python -m ops diagram --write                     # docs/architecture.md and the README's picture
+
+exit code: 0 done, 1 faults in the configuration, 2 wrong usage
 """
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Prints a picture, or writes those that are kept; 1 when the configuration has faults, 2 for an unknown stack."""
+    """Prints a picture, or writes those that are kept; 1 for faults in the configuration or a README without its place."""
     parser = argparse.ArgumentParser(
         prog="python -m ops diagram",
         description=__doc__,
@@ -60,7 +62,7 @@ def main(arguments: Sequence[str]) -> int:
     except StackFileError as error:
         print(error, file=sys.stderr)
         return 2
-    except pulumi.RunError as error:
+    except (pulumi.RunError, MissingBlock) as error:
         print(error, file=sys.stderr)
         return 1
     if options.json:

@@ -8,7 +8,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 # Words that mermaid keeps for itself; as the name of a node they break the chart.
-RESERVED = frozenset({"class", "click", "default", "direction", "end", "graph", "style", "subgraph"})
+_RESERVED = "call class classDef click default direction end flowchart graph href interpolate linkStyle style subgraph"
+RESERVED = frozenset(_RESERVED.split())
+# What mermaid reads inside of quotation marks: its entities, the end of the text, tags, Markdown, comments.
+ENTITIES = {"#": "#35;", '"': "#quot;", "<": "#lt;", ">": "#gt;", "`": "#96;", "%": "#37;"}
 DOTTED, BOTH_WAYS = "-.->", "<-->"
 SHAPES = {"box": ("[", "]"), "round": ("([", "])"), "store": ("[(", ")]"), "outside": ("{{", "}}")}
 
@@ -77,7 +80,7 @@ def name(key: str) -> str:
 
 def escaped(text: str) -> str:
     """`text` inside quotation marks."""
-    return text.replace("#", "#35;").replace('"', "#quot;").replace("<", "#lt;").replace(">", "#gt;")
+    return text.translate(str.maketrans(ENTITIES))
 
 
 def _inside(group: Group, indent: str) -> Iterator[str]:

@@ -1,5 +1,7 @@
 """Zones, subnets, ways out, endpoints, and what security groups let through. Pure."""
 
+import itertools
+
 from ops.capture.recording import RecordedResource, Recording
 from ops.diagram.mermaid import DOTTED, Chart, Group
 from ops.diagram.world import SUBNET, World
@@ -52,12 +54,10 @@ def _tier(subnet: RecordedResource) -> str:
 
 def _ways_out(world: World, chart: Chart, inside: Group) -> None:
     """Subnets to the gateway of their default route; a NAT gateway lies in a subnet itself."""
-    tables = {
-        table: subnet
-        for item in world.recording.of_type(ASSOCIATION)
-        for table in item.property_dependencies.get("routeTableId", ())
-        for subnet in item.property_dependencies.get("subnetId", ())
-    }
+    subnets: dict[str, set[str]] = {}
+    for item in world.recording.of_type(ASSOCIATION):
+        for table in item.property_dependencies.get("routeTableId", ()):
+            subnets.setdefault(table, set()).update(item.property_dependencies.get("subnetId", ()))
     for route in world.recording.of_type(ROUTE):
         gateways = [
             world.by_urn[urn]
@@ -65,14 +65,11 @@ def _ways_out(world: World, chart: Chart, inside: Group) -> None:
             for urn in urns
             if world.by_urn[urn].type in GATEWAYS
         ]
+        block = route.inputs.get("destinationCidrBlock") or route.inputs.get("destinationIpv6CidrBlock")
         for table in route.property_dependencies.get("routeTableId", ()):
-            for gateway in gateways if table in tables else ():
+            for gateway, subnet in itertools.product(gateways, subnets.get(table, ())):
                 inside.node(_key(gateway), gateway.name, gateway.type.rpartition(":")[2], shape="round")
-                chart.edge(
-                    _key(world.by_urn[tables[table]]),
-                    _key(gateway),
-                    str(route.inputs["destinationCidrBlock"]),
-                )
+                chart.edge(_key(world.by_urn[subnet]), _key(gateway), str(block))
     for gateway in world.recording.of_type(NAT_GATEWAY):
         for urn in gateway.property_dependencies.get("subnetId", ()):
             chart.edge(_key(gateway), _key(world.by_urn[urn]), "lies in", line=DOTTED)

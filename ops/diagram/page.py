@@ -53,6 +53,10 @@ All of the stack `prod` but what only grants something. An arrow leads from a re
 """
 
 
+class MissingBlock(Exception):
+    """The README has lost the place of its picture; the message is for the person who runs the command."""
+
+
 def page(recordings: Mapping[str, Recording]) -> str:
     """The text of `docs/architecture.md`."""
     main = recordings[STACK]
@@ -68,9 +72,9 @@ def fenced(chart: str) -> str:
 
 
 def readme(text: str, recordings: Mapping[str, Recording]) -> str:
-    """The README's text with its block made anew; LookupError where it has lost its marker."""
+    """The README's text with its block made anew; raises MissingBlock where it has lost its marker."""
     if not BLOCK.search(text):
-        raise LookupError("README.md has no block after `<!-- components prod -->`. Fix: put it back.")
+        raise MissingBlock("README.md has no block after `<!-- components prod -->`. Fix: put it back.")
     chart = component_diagram(recordings[STACK])
     return BLOCK.sub(lambda found: f"{found[1]}{chart}{found[2]}", text)
 

@@ -6,6 +6,7 @@ It passes when the run goes on from a checkpoint and has lost less than a minute
 import argparse
 import json
 import sys
+import textwrap
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -28,6 +29,11 @@ from ops.train.runs import Attempt
 from ops.train.stack import TrainingStack
 
 LONGEST_MINUTES = 1440
+EXAMPLES = """examples:
+  python -m ops drill --stack staging --wait                 # the only live run on spot, after its first checkpoint
+  python -m ops drill --stack staging --run RUN --yes --json
+
+exit code: 0 the run went on as it should, 1 it did not or the drill could not begin, 2 wrong usage"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -185,7 +191,8 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m ops drill",
         description=__doc__,
-        epilog=f"Takes {PERMISSIONS}.",
+        epilog=f"{EXAMPLES}\n\n{textwrap.fill(f'Takes {PERMISSIONS}.', 120)}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
         "--stack", required=True, help="the stack whose training it is, with interruptionDrill on"

@@ -9,11 +9,20 @@ from urllib.parse import urlsplit
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 MOST_PARALLEL = 64
+EXAMPLES = """examples:
+  python -m ops evaluate questions.jsonl --url http://127.0.0.1:8000 --name before
+  python -m ops evaluate questions.jsonl --url https://rag.example.com --token-env RAG_TOKEN --stack prod --name after
+  python -m ops evaluate questions.jsonl --url http://127.0.0.1:8000 --compare evaluations/benchmarks/before.json"""
 
 
 def parser(description: str | None) -> argparse.ArgumentParser:
     """What can be told to `python -m ops evaluate`."""
-    options = argparse.ArgumentParser(prog="python -m ops evaluate", description=description)
+    options = argparse.ArgumentParser(
+        prog="python -m ops evaluate",
+        description=description,
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     options.add_argument("questions", type=Path, metavar="QUESTIONS.jsonl", help="the questions")
     options.add_argument(
         "--url", required=True, type=_url, help="where the API is, such as the stack output rag_url"
@@ -46,6 +55,15 @@ def parser(description: str | None) -> argparse.ArgumentParser:
         metavar="N",
         help="longest wait for an answer (default: 120)",
     )
+    _add_prices(options)
+    options.add_argument("--profile", help="profile of the AWS configuration to use")
+    options.add_argument(
+        "--json", action="store_true", help="print JSON for machines; the rest goes to standard error"
+    )
+    return options
+
+
+def _add_prices(options: argparse.ArgumentParser) -> None:
     options.add_argument(
         "--answer-model", metavar="ID", help="model that the API answers with, for its price"
     )
@@ -56,11 +74,6 @@ def parser(description: str | None) -> argparse.ArgumentParser:
         options.add_argument(
             f"--usd-per-million-{kind}", type=_price, metavar="USD", help=f"price of {kind} tokens"
         )
-    options.add_argument("--profile", help="profile of the AWS configuration to use")
-    options.add_argument(
-        "--json", action="store_true", help="print JSON for machines; the rest goes to standard error"
-    )
-    return options
 
 
 def _add_places(options: argparse.ArgumentParser) -> None:

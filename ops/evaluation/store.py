@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from ops.aws_calls import AwsCallError, aws_client, error_code, told
 from ops.evaluation.options import NAME
 
-# As the data lake names them: components/data_lake.py.
+# As the data lake names them: components/lake_layout.py.
 BENCHMARKS, AB_TESTS = "benchmarks", "ab-tests"
 PREFIX = "evaluations/"
 S3_SCHEME = "s3://"

@@ -5,6 +5,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from http.client import HTTPException
 from typing import Any
 from urllib.parse import urlparse
 
@@ -53,9 +54,11 @@ class GitHub:
             with urllib.request.urlopen(request, timeout=TIMEOUT_SECONDS) as answer:
                 return json.load(answer)
         except urllib.error.HTTPError as error:
-            told = error.read(2000).decode(errors="replace")
-            raise GitHubError(f"GitHub refused {method} {path} with {error.code}: {told}") from error
-        except (urllib.error.URLError, TimeoutError, ValueError) as error:
+            told = " ".join(error.read(2000).decode(errors="replace").split())
+            raise GitHubError(
+                f"GitHub refused {method} {path} with {error.code}: {told}{_fix(error.code)}"
+            ) from error
+        except (OSError, HTTPException, ValueError) as error:
             raise GitHubError(f"GitHub could not be asked for {method} {path}: {error}") from error
 
     def all(self, path: str) -> Iterator[dict[str, Any]]:
@@ -63,7 +66,18 @@ class GitHub:
         page, joint = 1, "&" if "?" in path else "?"
         while True:
             items = self.call("GET", f"{path}{joint}per_page={PAGE_SIZE}&page={page}")
+            if not isinstance(items, list):
+                raise GitHubError(
+                    f"GitHub answered GET {path} with something else than a list: {items!r}"[:500]
+                )
             yield from items
             if len(items) < PAGE_SIZE:
                 return
             page += 1
+
+
+def _fix(code: int) -> str:
+    """What to do about a refusal, where one knows."""
+    if code in (401, 403, 404):
+        return ". Fix: give the job `issues: write` or `pull-requests: write`; a fork's pull request cannot have it."
+    return ""

@@ -18,6 +18,8 @@ EXAMPLES = """examples:
   python -m ops github summary --title "Plan for prod" --file preview.txt
 
 comment and issue take GITHUB_TOKEN and GITHUB_REPOSITORY from the environment, summary GITHUB_STEP_SUMMARY.
+
+exit code: 0 told, 1 GitHub refused or could not be asked, or the file cannot be read, 2 wrong usage
 """
 
 
@@ -64,7 +66,8 @@ def comment_once(github: GitHub, number: int, about: str, text: str) -> str:
     first = marker(about)
     body = {"body": cut(f"{first}\n{text}")}
     for comment in github.all(f"issues/{number}/comments"):
-        if comment["user"]["login"] == WORKFLOWS and comment["body"].startswith(first):
+        # Whoever has left GitHub has no user.
+        if (comment["user"] or {}).get("login") == WORKFLOWS and comment["body"].startswith(first):
             github.call("PATCH", f"issues/comments/{comment['id']}", body)
             return f"Comment {comment['id']} changed."
     return f"Comment {github.call('POST', f'issues/{number}/comments', body)['id']} written."

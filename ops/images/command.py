@@ -20,6 +20,7 @@ from ops.capture.stack_files import StackFileError, load_stack_config
 from ops.images.lookup import ImageLookupError, described, newest_images
 from ops.images.support import Support, support_of
 from ops.preview_text import region_of
+from ops.prices.whole_file import replace_text
 from ops.stack_edit import StackEditError, with_mapping
 
 KEY = f"{NAMESPACE}:machineImages"
@@ -133,14 +134,23 @@ def images_in_use(recording: Recording) -> dict[str, str]:
 
 
 def pinned_images(stack: str, root: Path) -> Mapping[str, str]:
-    """The pins in the stack's file."""
-    return json.loads(load_stack_config(root, stack).values.get(KEY, "{}"))
+    """The pins in the stack's file. Raises StackFileError for what does not give an id for each node image."""
+    text = load_stack_config(root, stack).values.get(KEY, "{}")
+    try:
+        pins = json.loads(text)
+    except json.JSONDecodeError:
+        pins = None
+    if isinstance(pins, dict) and all(isinstance(pin, str) for pin in pins.values()):
+        return pins
+    raise StackFileError(
+        f"{KEY} in Pulumi.{stack}.yaml is {text}, which is not an id for each node image. Fix: write it as in {{dlami: ami-0123456789abcdef0}}, or remove it."
+    )
 
 
 def write_pins(path: Path, pins: Mapping[str, str]) -> None:
-    """Sets `pins` in a stack file; every other byte stays."""
+    """Sets `pins` in a stack file, whole or not at all; every other byte stays."""
     text = path.read_bytes().decode()
-    path.write_bytes(with_mapping(text, KEY, pins).encode())
+    replace_text(path, with_mapping(text, KEY, pins))
 
 
 def _lines(pin: Pin) -> Iterator[str]:

@@ -4,10 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ops.aws_calls import error_code, told
-
-# How services say that a caller may not call them. EC2 has a code of its own.
-# https://docs.aws.amazon.com/AWSEC2/latest/APIReference/errors-overview.html
-DENIED = ("AccessDenied", "UnauthorizedOperation")
+from ops.preflight.checks import DENIED
 
 
 class ImageLookupError(Exception):

@@ -4,7 +4,6 @@ import json
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from ops.capture.recording import Recording
 from ops.judges.environment import JudgeFailed, ask, isolated
@@ -17,17 +16,22 @@ JUDGE = "checkov"
 def checkov_findings(recordings: Mapping[str, Recording]) -> list[Finding]:
     """Failed checks of all stacks in one run, which takes seconds to begin. Raises JudgeMissing or JudgeFailed."""
     program = isolated("checkov")
-    resources = {stack: resources_by_address(recording) for stack, recording in recordings.items()}
+    try:
+        resources = {stack: resources_by_address(recording) for stack, recording in recordings.items()}
+    except LookupError as error:
+        raise JudgeFailed(str(error)) from error
     with tempfile.TemporaryDirectory() as folder:
         for stack, recording in recordings.items():
             Path(folder, f"{stack}.json").write_text(json.dumps(plan(recording)), encoding="utf-8")
         # Without the download it keeps to what is installed; a failed check is an exit code of 1.
-        text = ask(
+        report = ask(
             [program, "--directory", folder, "--framework", "terraform_plan", "--skip-download", "--quiet",
              "--compact", "--output", "json"],
             allowed=(0, 1),
         )  # fmt: skip
-    report = _report(text)
+    if not isinstance(report, dict) or "summary" not in report:
+        # It then tells in another form that there was nothing to check.
+        raise JudgeFailed("checkov found nothing to check in the plans.")
     expected = sum(map(len, resources.values()))
     seen = report["summary"]["resource_count"]
     if report["summary"]["parsing_errors"] or seen != expected:
@@ -42,11 +46,3 @@ def checkov_findings(recordings: Mapping[str, Recording]) -> list[Finding]:
         for check in report["results"]["failed_checks"]
     }
     return sorted(found)
-
-
-def _report(text: str) -> dict[str, Any]:
-    """The report; JudgeFailed where checkov found nothing to check, which it tells in another form."""
-    report = json.loads(text)
-    if not isinstance(report, dict) or "summary" not in report:
-        raise JudgeFailed("checkov found nothing to check in the plans.")
-    return report

@@ -27,6 +27,11 @@ STACKS = ("dev", "staging", "prod")
 EPILOG = """examples:
   python -m ops judge                        # everything about all three stacks
   python -m ops judge --stack prod --only iam --only checkov
+
+What is accepted, and why, is in ops/judges/accepted.toml.
+
+exit code: 0 nothing stands, 1 a finding, an entry that nothing needs, or a judge that broke down (in CI also one that is
+not installed), 2 wrong usage
 """
 
 
@@ -50,7 +55,7 @@ JUDGES: dict[str, Callable[[Recordings], list[Finding]]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Verdict:
-    """What one judge said; `not_asked` is why it said nothing."""
+    """What one judge said; `not_asked` or `failure` is why it said nothing."""
 
     judge: str
     seconds: float
@@ -58,10 +63,11 @@ class Verdict:
     accepted: list[Finding]
     stale: list[Acceptance]
     not_asked: str = ""
+    failure: str = ""
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Prints what the judges find; 1 for findings that stand, or for a judge that could not be asked where CI is set."""
+    """Prints what the judges find; 1 for findings that stand and judges that broke down, or were missing where CI is set."""
     options = _options(arguments)
     # The SDK takes a quarter of a second to import, which `--help` need not wait for.
     import pulumi
@@ -76,14 +82,17 @@ def main(arguments: Sequence[str]) -> int:
         print(error, file=sys.stderr)
         return 1
     complete = set(recordings) >= set(STACKS)
-    try:
-        verdicts = [_verdict(name, recordings, acceptances, complete) for name in options.only or JUDGES]
-    except JudgeFailed as error:
-        print(error, file=sys.stderr)
-        return 1
-    print(json.dumps([asdict(item) for item in verdicts], indent=2) if options.json else report(verdicts))
+    verdicts: list[Verdict] = []
+    for name in dict.fromkeys(options.only or JUDGES):
+        verdicts.append(_verdict(name, recordings, acceptances, complete))
+        if not options.json:
+            # One of them takes many seconds: each is told as soon as it has spoken.
+            print(_line(verdicts[-1]), flush=True)
+    print(_as_json(verdicts) if options.json else details(verdicts), end="")
     in_ci = bool(os.environ.get("CI"))
-    return int(any(item.standing or item.stale or (in_ci and item.not_asked) for item in verdicts))
+    return int(
+        any(item.standing or item.stale or item.failure or (in_ci and item.not_asked) for item in verdicts)
+    )
 
 
 def _options(arguments: Sequence[str]) -> argparse.Namespace:
@@ -106,6 +115,8 @@ def _verdict(name: str, recordings: Recordings, acceptances: Sequence[Acceptance
         found = JUDGES[name](recordings)
     except JudgeMissing as error:
         return Verdict(judge=name, seconds=0, standing=[], accepted=[], stale=[], not_asked=str(error))
+    except JudgeFailed as error:
+        return Verdict(judge=name, seconds=0, standing=[], accepted=[], stale=[], failure=str(error))
     standing, covered, unused = split(found, own)
     # What one stack does not need another may.
     return Verdict(
@@ -117,16 +128,20 @@ def _verdict(name: str, recordings: Recordings, acceptances: Sequence[Acceptance
     )
 
 
-def report(verdicts: Sequence[Verdict]) -> str:
-    """A line per judge with its time, then what stands, each on a line."""
-    lines = [_line(item) for item in verdicts]
+def _as_json(verdicts: Sequence[Verdict]) -> str:
+    return f"{json.dumps([asdict(item) for item in verdicts], indent=2)}\n"
+
+
+def details(verdicts: Sequence[Verdict]) -> str:
+    """What stands, and what is accepted without need, each on a line."""
+    lines: list[str] = []
     for verdict in verdicts:
         lines += _told(verdict.standing)
         lines += [
-            f"{verdict.judge} {item.rule}: accepted for {item.subject}, and nothing needs it any more. Fix: remove it from ops/judges/accepted.toml."
+            f"{verdict.judge} {item.rule}: accepted for {item.subject}{_in_stacks(item.stacks)}, and nothing needs it any more. Fix: take it out of ops/judges/accepted.toml."
             for item in verdict.stale
         ]
-    return "\n".join(lines)
+    return "".join(f"{line}\n" for line in lines)
 
 
 def _told(findings: Sequence[Finding]) -> list[str]:
@@ -147,5 +162,7 @@ def _in_stacks(names: Sequence[str]) -> str:
 def _line(verdict: Verdict) -> str:
     if verdict.not_asked:
         return f"{verdict.judge:<11}not asked: {verdict.not_asked}"
+    if verdict.failure:
+        return f"{verdict.judge:<11}broke down: {verdict.failure}"
     word = "finding" if len(verdict.standing) == 1 else "findings"
     return f"{verdict.judge:<11}{len(verdict.standing)} {word}, {len(verdict.accepted)} accepted, {verdict.seconds:.2f} s"

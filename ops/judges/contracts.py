@@ -35,13 +35,21 @@ def contract_findings(recording: Recording) -> list[Finding]:
         for complaint in _complaints(_member(*target), json.loads(resource.inputs[key]))
     ]
     for machine in recording.of_type(STATE_MACHINE):
-        states = json.loads(str(machine.inputs["definition"]))["States"]
         found += [
             of_resource(JUDGE, name, machine, complaint)
-            for name, state in sorted(states.items())
+            for name, state in states_in(json.loads(str(machine.inputs["definition"])))
             for complaint in _call_complaints(state)
         ]
     return found
+
+
+def states_in(machine: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Every state with its name, also those inside of a Parallel or Map state."""
+    for name, state in sorted(machine["States"].items()):
+        yield name, state
+        inner = [*state.get("Branches", ()), state.get("ItemProcessor"), state.get("Iterator")]
+        for part in filter(None, inner):
+            yield from states_in(part)
 
 
 def _call_complaints(state: Mapping[str, Any]) -> Iterator[str]:

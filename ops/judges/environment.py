@@ -1,11 +1,13 @@
 """Where the judges' programs lie, and how one is run. Two of them would change the program's own packages."""
 
+import json
 import shutil
 import subprocess
 import sys
 import sysconfig
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from ops.capture.program import PROJECT_ROOT
 
@@ -48,10 +50,13 @@ def node(folder: Path = NODE_FOLDER) -> Path:
 
 def ask(
     command: Sequence[str | Path], *, allowed: Sequence[int], stdin: str = "", cwd: Path = PROJECT_ROOT
-) -> str:
-    """What a program prints. Raises JudgeFailed where it ends with another exit code than those allowed."""
+) -> Any:
+    """The JSON that a program prints. Raises JudgeFailed for anything else, and for an exit code that is not allowed."""
     result = subprocess.run(command, input=stdin, capture_output=True, text=True, check=False, cwd=cwd)
+    name, said = Path(command[0]).name, " ".join((result.stderr or result.stdout).strip().splitlines()[-5:])
     if result.returncode not in allowed:
-        said = (result.stderr or result.stdout).strip().splitlines()[-5:]
-        raise JudgeFailed(f"{Path(command[0]).name} ended with {result.returncode}: {' '.join(said)}")
-    return result.stdout
+        raise JudgeFailed(f"{name} ended with {result.returncode}: {said}")
+    try:
+        return json.loads(result.stdout)
+    except ValueError as error:
+        raise JudgeFailed(f"{name} gave no JSON: {said or 'nothing at all'}") from error

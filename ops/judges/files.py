@@ -1,6 +1,5 @@
 """Asks hadolint about Dockerfiles, and zizmor and actionlint about workflows."""
 
-import json
 from pathlib import Path
 
 from ops.capture.program import PROJECT_ROOT
@@ -15,8 +14,7 @@ def hadolint_findings(root: Path = PROJECT_ROOT) -> list[Finding]:
     """Complaints about the Dockerfiles: https://github.com/hadolint/hadolint. Raises JudgeMissing or JudgeFailed."""
     answer = ask([beside_python("hadolint"), "--format", "json", *DOCKERFILES], allowed=(0, 1), cwd=root)
     return [
-        _finding("hadolint", item["code"], item["file"], item["line"], item["message"])
-        for item in json.loads(answer)
+        _finding("hadolint", item["code"], item["file"], item["line"], item["message"]) for item in answer
     ]
 
 
@@ -27,7 +25,7 @@ def zizmor_findings(root: Path = PROJECT_ROOT) -> list[Finding]:
         [isolated("zizmor"), "--offline", "--format", "json", GITHUB], allowed=(0, 11, 12, 13, 14), cwd=root
     )
     found: list[Finding] = []
-    for item in json.loads(answer):
+    for item in answer:
         place = next(one for one in item["locations"] if one["symbolic"]["kind"] == "Primary")
         path = place["symbolic"]["key"]["Local"]["verbatim_path"]
         line = place["concrete"]["location"]["start_point"]["row"] + 1
@@ -46,7 +44,7 @@ def actionlint_findings(root: Path = PROJECT_ROOT) -> list[Finding]:
     )
     return [
         _finding("actionlint", item["kind"], item["filepath"], item["line"], item["message"])
-        for item in json.loads(answer) or ()
+        for item in answer or ()
     ]
 
 

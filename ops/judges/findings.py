@@ -1,8 +1,8 @@
 """What a judge found, and what of it we accept, each with a reason. Pure besides reading the file of reasons."""
 
 import tomllib
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
@@ -75,12 +75,23 @@ def split(
     """The findings that stand, those that are accepted, and the acceptances that nothing needs any more."""
     standing: set[Finding] = set()
     covered: set[Finding] = set()
-    used: set[Acceptance] = set()
+    used: set[tuple[Acceptance, str]] = set()
     by_rule: dict[tuple[str, str], list[Acceptance]] = {}
     for acceptance in acceptances:
         by_rule.setdefault((acceptance.judge, acceptance.rule), []).append(acceptance)
     for finding in findings:
         matching = [item for item in by_rule.get((finding.judge, finding.rule), []) if item.covers(finding)]
-        used.update(matching)
+        used.update((item, finding.stack) for item in matching)
         (covered if matching else standing).add(finding)
-    return sorted(standing), sorted(covered), [item for item in acceptances if item not in used]
+    return sorted(standing), sorted(covered), list(_unneeded(acceptances, used))
+
+
+def _unneeded(
+    acceptances: Iterable[Acceptance], used: Collection[tuple[Acceptance, str]]
+) -> Iterator[Acceptance]:
+    """Those that no finding needs; of one that names its stacks, with the stacks where none does."""
+    anywhere = {item for item, _ in used}
+    for item in acceptances:
+        idle = tuple(stack for stack in item.stacks if (item, stack) not in used)
+        if idle or item not in anywhere:
+            yield replace(item, stacks=idle)

@@ -37,7 +37,7 @@ def syntax_findings(charts: Mapping[str, str]) -> list[Finding]:
     answer = ask([node(), PARSER], allowed=(0,), stdin=json.dumps(charts), cwd=NODE_FOLDER)
     return [
         Finding(judge=JUDGE, rule="syntax", subject=name, message=" ".join(complaint.split()))
-        for name, complaint in json.loads(answer).items()
+        for name, complaint in answer.items()
     ]
 
 

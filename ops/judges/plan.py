@@ -8,9 +8,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from ops.capture.recording import RecordedResource, Recording, Secret, Unknown
-from ops.judges.plan_names import MAPS, OUTSIDE, property_name, terraform_type
+from ops.judges.plan_names import MAPS, OUTSIDE, PULUMI_ONLY, property_name, terraform_type
 
 PROVIDER = "registry.terraform.io/hashicorp/aws"
+ALL_PROTOCOLS = "-1"
+ALL_PORTS = {"fromPort": -1, "toPort": -1}
 
 
 def plan(recording: Recording) -> dict[str, Any]:
@@ -94,9 +96,15 @@ def _values(resource: RecordedResource, addresses: Mapping[str, str]) -> dict[st
     unknown = {key for key in _references(resource, addresses) if _is_reference(resource.inputs[key])}
     return {
         _name(key, value): _value(_name(key, value), value)
-        for key, value in sorted(resource.inputs.items())
-        if key not in unknown
+        for key, value in sorted({**resource.inputs, **_all_ports(resource.inputs)}.items())
+        if key not in unknown | PULUMI_ONLY
     }
+
+
+def _all_ports(inputs: Mapping[str, Any]) -> dict[str, int]:
+    """AWS shows -1 for the ports of a rule for all protocols; a judge takes a rule without ports for a closed one."""
+    opens_all = inputs.get("ipProtocol") == ALL_PROTOCOLS and "referencedSecurityGroupId" not in inputs
+    return ALL_PORTS if opens_all else {}
 
 
 def _name(key: str, value: Any) -> str:

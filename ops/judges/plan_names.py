@@ -87,7 +87,9 @@ OUTSIDE = ("aiplatform:", "awsx:", "pulumi:")
 PLURAL_BLOCKS = frozenset(
     {"block_device_mappings", "compute_resources", "network_interfaces", "tag_specifications"}
 )
-SINGULAR_LISTS = frozenset({"vpc_zone_identifiers"})
+SINGULAR_LISTS = frozenset({"instance_types", "vpc_zone_identifiers"})
+# What Terraform has no property for: a function's files, which it takes as one archive.
+PULUMI_ONLY = frozenset({"code"})
 # Maps of the user's own keys, which are left as they are.
 MAPS = frozenset({"tags", "tags_all", "variables", "triggers", "parameters", "dimensions", "options"})
 UPPER = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")

@@ -5,6 +5,9 @@
 
 # Type, property, CloudFormation's type, and the property or definition there.
 ROWS = (
+    ("aws:autoscaling/group:Group", "healthCheckType", "AWS::AutoScaling::AutoScalingGroup", "HealthCheckType"),
+    ("aws:autoscaling/group:Group", "initialLifecycleHooks[].name",
+     "AWS::AutoScaling::AutoScalingGroup", "LifecycleHookSpecification.LifecycleHookName"),
     ("aws:batch/computeEnvironment:ComputeEnvironment", "computeResources.allocationStrategy",
      "AWS::Batch::ComputeEnvironment", "ComputeResources.AllocationStrategy"),
     ("aws:batch/computeEnvironment:ComputeEnvironment", "computeResources.type",
@@ -12,12 +15,18 @@ ROWS = (
     ("aws:cloudwatch/logGroup:LogGroup", "retentionInDays", "AWS::Logs::LogGroup", "RetentionInDays"),
     ("aws:ec2/launchTemplate:LaunchTemplate", "metadataOptions.httpTokens",
      "AWS::EC2::LaunchTemplate", "MetadataOptions.HttpTokens"),
+    ("aws:ecs/capacityProvider:CapacityProvider", "autoScalingGroupProvider.managedDraining",
+     "AWS::ECS::CapacityProvider", "AutoScalingGroupProvider.ManagedDraining"),
     ("aws:ecs/capacityProvider:CapacityProvider", "autoScalingGroupProvider.managedScaling.status",
      "AWS::ECS::CapacityProvider", "ManagedScaling.Status"),
     ("aws:ecs/capacityProvider:CapacityProvider", "autoScalingGroupProvider.managedScaling.targetCapacity",
      "AWS::ECS::CapacityProvider", "ManagedScaling.TargetCapacity"),
     ("aws:ecs/capacityProvider:CapacityProvider", "autoScalingGroupProvider.managedTerminationProtection",
      "AWS::ECS::CapacityProvider", "AutoScalingGroupProvider.ManagedTerminationProtection"),
+    ("aws:ecs/service:Service", "capacityProviderStrategies[].base",
+     "AWS::ECS::Service", "CapacityProviderStrategyItem.Base"),
+    ("aws:ecs/service:Service", "capacityProviderStrategies[].weight",
+     "AWS::ECS::Service", "CapacityProviderStrategyItem.Weight"),
     ("aws:efs/fileSystem:FileSystem", "throughputMode", "AWS::EFS::FileSystem", "ThroughputMode"),
     ("aws:efs/fileSystem:FileSystem", "lifecyclePolicies[].transitionToIa",
      "AWS::EFS::FileSystem", "LifecyclePolicy.TransitionToIA"),

@@ -17,6 +17,7 @@ from ops.judges.findings import Finding, of_resource
 from ops.judges.schema_table import ROWS
 
 JUDGE = "cfn-lint"
+COMPLETE_REGION = "us-east-1"
 PROVIDER = "pulumi:providers:aws"
 TASK_DEFINITION = "aws:ecs/taskDefinition:TaskDefinition"
 FUNCTION = "aws:lambda/function:Function"
@@ -30,7 +31,7 @@ def schema_findings(recording: Recording, today: datetime.date) -> list[Finding]
     for type_token, *rest in ROWS:
         rows.setdefault(type_token, []).append((rest[0], rest[1], rest[2]))
     found: list[Finding] = []
-    region = next((str(item.inputs.get("region")) for item in recording.of_type(PROVIDER)), "us-east-1")
+    region = next((str(item.inputs.get("region")) for item in recording.of_type(PROVIDER)), COMPLETE_REGION)
     for resource in recording.resources:
         for path, cloudformation_type, part in rows.get(resource.type, ()):
             for value in values_at(resource.inputs, path):
@@ -99,9 +100,12 @@ def _runtime_faults(resource: RecordedResource, today: datetime.date) -> Iterato
 
 @functools.cache
 def part_schema(region: str, cloudformation_type: str, part: str) -> dict[str, Any]:
-    """The schema of a property, or of a definition's property; KeyError where the schemas have no such thing."""
-    index = json.loads(_text(f"schemas/providers/{region}.json"))
-    schema = json.loads(_text(f"schemas/resources/{index[cloudformation_type]}.json"))
+    """The schema of a property, or of a definition's property; KeyError where the schemas have no such thing.
+
+    Some regions lack types, and new ones are not listed yet: the limits of us-east-1 hold there too.
+    """
+    names = _names(COMPLETE_REGION) | _names(region)
+    schema = json.loads(_text(f"schemas/resources/{names[cloudformation_type]}.json"))
     definition, _, name = part.rpartition(".")
     owner = schema["definitions"][definition] if definition else schema
     return {**owner["properties"][name], "definitions": schema.get("definitions", {})}
@@ -118,6 +122,14 @@ def complaints(schema: Mapping[str, Any], value: Any) -> list[str]:
 
     kind = validators.extend(Draft7Validator, {"enumCaseInsensitive": any_case})
     return [error.message for error in kind(schema).iter_errors(value)]
+
+
+def _names(region: str) -> dict[str, str]:
+    """The file of each type's schema in a region."""
+    try:
+        return json.loads(_text(f"schemas/providers/{region}.json"))
+    except FileNotFoundError:
+        return {}
 
 
 @functools.cache

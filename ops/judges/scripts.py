@@ -2,7 +2,6 @@
 
 import base64
 import email
-import json
 from collections.abc import Iterator, Mapping
 
 from ops.capture.recording import RecordedResource, Recording
@@ -18,10 +17,9 @@ def script_findings(recordings: Mapping[str, Recording]) -> list[Finding]:
     program = beside_python("shellcheck")
     found: list[Finding] = []
     for text, template in _scripts(recordings).items():
-        answer = ask([program, "--format", "json", "--shell", "bash", "-"], allowed=(0, 1), stdin=text)
         found += [
             of_resource(JUDGE, f"SC{item['code']}", template, f"line {item['line']}: {item['message']}")
-            for item in json.loads(answer)
+            for item in ask([program, "--format", "json", "--shell", "bash", "-"], allowed=(0, 1), stdin=text)
         ]
     return found
 

@@ -1,5 +1,6 @@
 """The account that is asked: clients made once, each question asked once, every page read."""
 
+import shlex
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
@@ -37,6 +38,11 @@ class Account:
                 return self._make_client(service, place, self._profile)
 
         return self.once(f"client {service} {place}", make)
+
+    def command(self, words: str, region: str = "") -> str:
+        """A command of the AWS CLI that goes to this account, and to its region or another one, wherever it is pasted."""
+        profile = f" --profile {shlex.quote(self._profile)}" if self._profile else ""
+        return f"aws {words} --region {region or self.region}{profile}"
 
     def once(self, question: str, ask: Callable[[], Answer]) -> Answer:
         """The answer to `question`, or its error: whoever asks first does so for all."""

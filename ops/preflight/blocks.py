@@ -15,7 +15,7 @@ TEMPLATE = "aws:ec2/launchTemplate:LaunchTemplate"
 # A block that was paid for, begun or not.
 # https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_CapacityReservation.html
 USABLE_STATES = ("active", "scheduled")
-FIND_BLOCK = "aws ec2 describe-capacity-block-offerings --instance-type {} --instance-count {} --capacity-duration-hours 24 --region {}"
+FIND_BLOCK = "ec2 describe-capacity-block-offerings --instance-type {} --instance-count {} --capacity-duration-hours 24"
 
 
 def checks(stack: Stack) -> list[Check]:
@@ -43,7 +43,7 @@ def _check(stack: Stack, group: RecordedResource, template: RecordedResource) ->
             what,
             needed=f"active or scheduled, {count} x {instance_type} in {' or '.join(zones)}",
             found=_described(block) if block else "none",
-            fix=f"{FIND_BLOCK.format(instance_type, count, account.region)}; then put the new block's id into capacityBlockReservationId",
+            fix=f"{account.command(FIND_BLOCK.format(instance_type, count))}; then put the new block's id into capacityBlockReservationId",
         )
 
     actions = ("ec2:DescribeCapacityReservations", "ec2:DescribeSubnets")

@@ -42,25 +42,24 @@ def _secret_state(account: Account, arn: str, name: str) -> tuple[str, str]:
     """What there is, and the command that mends it: none for a secret that can be used."""
     from botocore.exceptions import ClientError
 
-    place = f"--region {account.region}"
     try:
         secret = account.client("secretsmanager").describe_secret(SecretId=arn)
     except ClientError as error:
         if not error_code(error).startswith("ResourceNotFound"):
             raise
         # The new secret's ARN ends in other letters.
-        command = f"aws secretsmanager create-secret --name {name} --secret-string file://value.txt {place}"
+        command = account.command(
+            f"secretsmanager create-secret --name {name} --secret-string file://value.txt"
+        )
         return "none", f"{command}; then put its ARN into the stack file"
     if secret.get("DeletedDate"):
         return (
             f"scheduled for deletion on {secret['DeletedDate']:%Y-%m-%d}",
-            f"aws secretsmanager restore-secret --secret-id {arn} {place}",
+            account.command(f"secretsmanager restore-secret --secret-id {arn}"),
         )
     if not any(CURRENT in stages for stages in secret.get("VersionIdsToStages", {}).values()):
-        command = (
-            f"aws secretsmanager put-secret-value --secret-id {arn} --secret-string file://value.txt {place}"
-        )
-        return "a secret without a value", command
+        command = f"secretsmanager put-secret-value --secret-id {arn} --secret-string file://value.txt"
+        return "a secret without a value", account.command(command)
     return "there", ""
 
 
@@ -84,23 +83,21 @@ def _certificate_state(account: Account, arn: str) -> tuple[str, str]:
     """What there is, and the command that mends it: none for a certificate that can be used."""
     from botocore.exceptions import ClientError
 
-    place = f"--region {account.region}"
-    request = f"aws acm request-certificate --domain-name DOMAIN --validation-method DNS {place}; then put its ARN into certificateArn"
     try:
         certificate = account.client("acm").describe_certificate(CertificateArn=arn)["Certificate"]
     except ClientError as error:
         if not error_code(error).startswith("ResourceNotFound"):
             raise
-        return "none", request
+        return "none", _request(account, "DOMAIN")
     status = certificate["Status"]
     if status == "PENDING_VALIDATION":
-        return status, _show_validation(arn, place)
+        return status, _show_validation(account, arn)
     if status != "ISSUED":
-        return status, request.replace("DOMAIN", certificate.get("DomainName", "DOMAIN"))
-    return _expiry(certificate, arn, place)
+        return status, _request(account, certificate.get("DomainName", "DOMAIN"))
+    return _expiry(account, certificate, arn)
 
 
-def _expiry(certificate: Any, arn: str, place: str) -> tuple[str, str]:
+def _expiry(account: Account, certificate: Any, arn: str) -> tuple[str, str]:
     """ACM renews its own certificates 60 days before they end, so one that is near its end was not renewed.
 
     https://docs.aws.amazon.com/acm/latest/userguide/managed-renewal.html
@@ -111,10 +108,16 @@ def _expiry(certificate: Any, arn: str, place: str) -> tuple[str, str]:
         return found, ""
     if certificate.get("Type") == "IMPORTED":
         files = "--certificate fileb://cert.pem --private-key fileb://key.pem"
-        return found, f"aws acm import-certificate --certificate-arn {arn} {files} {place}"
-    return found, _show_validation(arn, place)
+        return found, account.command(f"acm import-certificate --certificate-arn {arn} {files}")
+    return found, _show_validation(account, arn)
 
 
-def _show_validation(arn: str, place: str) -> str:
+def _request(account: Account, domain: str) -> str:
+    command = account.command(f"acm request-certificate --domain-name {domain} --validation-method DNS")
+    return f"{command}; then put its ARN into certificateArn"
+
+
+def _show_validation(account: Account, arn: str) -> str:
     query = "--query Certificate.DomainValidationOptions"
-    return f"aws acm describe-certificate --certificate-arn {arn} {query} {place}; then make the DNS records that it shows"
+    command = account.command(f"acm describe-certificate --certificate-arn {arn} {query}")
+    return f"{command}; then make the DNS records that it shows"

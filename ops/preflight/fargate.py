@@ -10,7 +10,8 @@ from ops.preflight.account import Account
 from ops.preflight.checks import Check
 from ops.preflight.findings import Finding, Status, amount
 from ops.preflight.quota_codes import FARGATE_ON_DEMAND, FARGATE_SPOT
-from ops.preflight.quotas import READ_QUOTA, Demand, increase, limit_finding, read_quota
+from ops.preflight.quota_increases import remedy
+from ops.preflight.quotas import READ_QUOTA, Demand, limit_finding, read_quota
 from ops.preflight.stack import Stack, resource_id
 
 SERVICE = "aws:ecs/service:Service"
@@ -116,14 +117,15 @@ def _in_deployment(
     needed = used + sum(demand.deployment_tasks * demand.vcpus_per_task for demand in wanted)
     if quota.value >= needed:
         return finding
+    note, fix = remedy(account, quota.code, needed)
     return Finding(
         status=Status.WARNING,
         what=finding.what,
         needed=f"{finding.needed}, and {amount(needed)} during a deployment at the most tasks",
         found=finding.found,
         quota=finding.quota,
-        detail=finding.detail,
-        fix=increase(quota.code, needed, account.region),
+        detail=f"{finding.detail} {note}".rstrip(),
+        fix=fix,
     )
 
 

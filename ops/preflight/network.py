@@ -58,9 +58,12 @@ def _nat_checks(stack: Stack) -> list[Check]:
 
     def ask(account: Account) -> Iterator[Finding]:
         used = nat_gateways_by_zone(account, stack)
+        largest = max(added[zone] + used[zone] for zone in added)
         for zone in sorted(added):
             what = f"{NAT_GATEWAYS.name}, {zone}"
-            demand = Demand(what=what, added=added[zone], used=used[zone], source="the network")
+            demand = Demand(
+                what=what, added=added[zone], used=used[zone], source="the network", largest=largest
+            )
             yield limit_finding(account, NAT_GATEWAYS, demand)
 
     actions = (*READ_QUOTA, "ec2:DescribeNatGateways", "ec2:DescribeSubnets")

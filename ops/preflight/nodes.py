@@ -64,7 +64,11 @@ class FleetShare:
 
 @dataclass(frozen=True, kw_only=True)
 class BatchShare:
-    """A compute environment: so many vCPUs, on spot or on demand, and at least one node."""
+    """A compute environment: so many vCPUs in whole nodes, on spot or on demand.
+
+    Batch may pass its maximum by a part of one node, never by more.
+    https://docs.aws.amazon.com/batch/latest/APIReference/API_ComputeResource.html
+    """
 
     maximum_vcpus: int
     spot: bool
@@ -72,9 +76,9 @@ class BatchShare:
     def vcpus(self, instance_type: str, *, spot: bool) -> tuple[int, str]:
         if spot != self.spot:
             return 0, ""
-        return max(
-            self.maximum_vcpus, vcpus_of(instance_type)
-        ), f"up to {self.maximum_vcpus} vCPUs of {instance_type}"
+        each = vcpus_of(instance_type)
+        count = math.ceil(self.maximum_vcpus / each)
+        return count * each, f"{count} x {instance_type} for up to {self.maximum_vcpus} vCPUs"
 
 
 def vcpus_of(instance_type: str) -> int:

@@ -30,7 +30,8 @@ def _check(stack: Stack, nodes: Nodes) -> Check:
 def _finding(stack: Stack, name: str, instance_type: str, zones: list[str], offered: set[str]) -> Finding:
     """A type that no zone of the group has never starts; one that some have starts there only."""
     here, lacking = offered.intersection(zones), [zone for zone in zones if zone not in offered]
-    elsewhere = sorted(offered.difference(zones))
+    # A Local Zone, such as us-west-2-lax-1a, is not a zone of the region for a network here.
+    elsewhere = sorted(zone for zone in offered.difference(zones) if zone[:-1] == stack.region)
     works = f"{stack.region} offers it in {', '.join(sorted(offered)) or 'no zone at all'}."
     if here:
         note = f"{name} starts none in {', '.join(lacking)}. {works}" if lacking else ""

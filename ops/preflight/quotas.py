@@ -1,6 +1,5 @@
 """Limits as Service Quotas tells them, and what they leave for a stack."""
 
-import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -10,8 +9,9 @@ from ops.aws_calls import error_code
 from ops.preflight.account import Account, UnansweredError
 from ops.preflight.findings import Finding, amount, judged
 from ops.preflight.quota_codes import QuotaCode
+from ops.preflight.quota_increases import READ_REQUESTS, remedy
 
-READ_QUOTA = ("servicequotas:GetServiceQuota", "servicequotas:GetAWSDefaultServiceQuota")
+READ_QUOTA = ("servicequotas:GetServiceQuota", "servicequotas:GetAWSDefaultServiceQuota", *READ_REQUESTS)
 FIND_QUOTA = (*READ_QUOTA, "servicequotas:ListAWSDefaultServiceQuotas")
 
 
@@ -27,12 +27,16 @@ class Quota:
 
 @dataclass(frozen=True, kw_only=True)
 class Demand:
-    """What is wanted of a limit: `added` by the stack at its largest, `used` by others. `source` says who wants it."""
+    """What is wanted of a limit: `added` by the stack at its largest, `used` by others. `source` says who wants it.
+
+    `largest` is the largest need of several that share the limit, so that all ask AWS for the same.
+    """
 
     what: str
     added: float
     used: float
     source: str
+    largest: float = 0
 
 
 def read_quota(account: Account, code: QuotaCode) -> Quota:
@@ -55,8 +59,11 @@ def limit_findings(account: Account, code: QuotaCode, demand: Demand) -> Iterato
     """A finding for each limit that is meant. Raises UnansweredError where AWS lists none."""
     codes = codes_of(account, code)
     if not codes:
+        listing = account.command(
+            f"service-quotas list-aws-default-service-quotas --service-code {code.service}"
+        )
         raise UnansweredError(
-            f"Service Quotas lists no limit of {code.service} whose name matches {code.name!r}. Look for it with `aws service-quotas list-aws-default-service-quotas --service-code {code.service} --region {account.region}`."
+            f"Service Quotas lists no limit of {code.service} whose name matches {code.name!r}. Look for it with `{listing}`."
         )
     for known in codes:
         what = demand.what if code.code else f"{demand.what} ({known.name})"
@@ -69,24 +76,20 @@ def limit_finding(account: Account, code: QuotaCode, demand: Demand) -> Finding:
     needed = demand.used + demand.added
     parts = [f"{demand.source}: {amount(demand.added)}", f"in use by others: {amount(demand.used)}"]
     notes = ["The limit is AWS's default."] if quota.is_default else []
+    good, fix = quota.value >= needed, ""
     if not quota.adjustable:
         notes.append("AWS does not raise this limit: make the stack smaller, or use another region.")
+    elif not good:
+        note, fix = remedy(account, quota.code, max(needed, demand.largest))
+        notes += [note] if note else []
     return judged(
-        quota.value >= needed,
+        good,
         demand.what,
         needed=amount(needed),
         found=amount(quota.value),
         quota=str(quota.code),
         detail=" ".join([f"{'; '.join(parts)}.", *notes]),
-        fix=increase(quota.code, needed, account.region) if quota.adjustable else "",
-    )
-
-
-def increase(code: QuotaCode, value: float, region: str) -> str:
-    """The command that asks AWS to raise a limit, to a whole number."""
-    return (
-        "aws service-quotas request-service-quota-increase "
-        f"--service-code {code.service} --quota-code {code.code} --desired-value {math.ceil(value)} --region {region}"
+        fix=fix,
     )
 
 

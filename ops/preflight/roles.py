@@ -75,7 +75,7 @@ def _check(stack: Stack, role: LinkedRole) -> Check:
             needed="the role",
             found="there" if exists else "none",
             detail="" if exists else detail,
-            fix=f"aws iam create-service-linked-role --aws-service-name {role.service}",
+            fix=account.command(f"iam create-service-linked-role --aws-service-name {role.service}"),
             otherwise=Status.FAILED if role is SPOT else Status.WARNING,
         )
 

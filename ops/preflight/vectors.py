@@ -69,5 +69,5 @@ def _limits(account: Account, code: QuotaCode, demand: Demand) -> Iterator[Findi
         needed=amount(demand.used + demand.added),
         found="no such limit in Service Quotas",
         detail=f"In use by others: {amount(demand.used)}. Compare with the limits of OpenSearch Serverless in the console.",
-        fix=f"aws service-quotas list-service-quotas --service-code aoss --region {account.region}",
+        fix=account.command("service-quotas list-service-quotas --service-code aoss"),
     )

@@ -77,17 +77,17 @@ def spot_usd(
 
 
 def _keep_newest(newest: dict[tuple[str, str], tuple[datetime, float]], item: Mapping[str, Any]) -> None:
-    place = (item["InstanceType"], item["AvailabilityZone"])
     try:
+        place, day = (item["InstanceType"], item["AvailabilityZone"]), item["Timestamp"]
         usd = float(item["SpotPrice"])
-    except ValueError:
-        usd = math.nan
-    if not 0 < usd < math.inf:
+        if not 0 < usd < math.inf:
+            raise ValueError("a price is above zero")
+    except (KeyError, TypeError, ValueError) as error:
         raise AwsCallError(
-            f"AWS's spot price of {place[0]} in {place[1]} is no price: {item['SpotPrice']!r}. Try again later."
-        )
-    if place not in newest or newest[place][0] < item["Timestamp"]:
-        newest[place] = item["Timestamp"], usd
+            f"An entry of AWS's spot price history cannot be read ({error}): {item.get('InstanceType')} in {item.get('AvailabilityZone')}, price {item.get('SpotPrice')!r}. Try again later."
+        ) from error
+    if place not in newest or newest[place][0] < day:
+        newest[place] = day, usd
 
 
 def pages(call: Any, arguments: Mapping[str, Any]) -> Iterable[Mapping[str, Any]]:

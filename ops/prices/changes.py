@@ -1,4 +1,4 @@
-"""What new prices change in the table, and which of them would be lost. Pure."""
+"""What new prices change in the table, and which of its prices AWS no longer has. Pure."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -7,6 +7,7 @@ from datetime import date
 from ops.instance_prices import InstancePrice
 
 ON_DEMAND_SOURCE = "AWS Price List API"
+ON_DEMAND, SPOT = "on-demand", "spot"
 SPOT_SOURCE = "EC2 DescribeSpotPriceHistory: lowest and highest zone"
 
 
@@ -20,7 +21,7 @@ class Answer:
 
 @dataclass(frozen=True, kw_only=True)
 class Change:
-    """One row before and after. `lost` names the prices that it had and no longer would have."""
+    """One row before and after. `lost` names the prices that it had and that AWS has no longer."""
 
     old: InstancePrice | None
     new: InstancePrice
@@ -38,44 +39,60 @@ class Change:
 
 
 def changes(
-    table: Mapping[tuple[str, str], InstancePrice], answers: Mapping[str, Answer], region: str, today: date
+    table: Mapping[tuple[str, str], InstancePrice],
+    answers: Mapping[str, Answer],
+    region: str,
+    today: date,
+    *,
+    drop: bool = False,
 ) -> list[Change]:
-    """The rows of `region` with what AWS said today, sorted by type. A type with neither price, old or new, makes no row."""
+    """The rows of `region` with what AWS said today, sorted by type. A type with neither price, old or new, makes no row.
+
+    A price that AWS no longer has stays in its row with its own day and source, unless `drop`.
+    """
     found = []
     for name, answer in sorted(answers.items()):
         old = table.get((name, region))
         if old is None and answer.on_demand is None and answer.spot is None:
             continue
-        new = _row(old or InstancePrice(instance_type=name, region=region), answer, today)
-        found.append(Change(old=old, new=new, lost=_lost(old, new)))
+        lost = _lost(old, answer)
+        kept = () if drop else lost
+        new = _row(old or InstancePrice(instance_type=name, region=region), answer, today, kept)
+        found.append(Change(old=old, new=new, lost=lost))
     return found
 
 
-def _row(old: InstancePrice, answer: Answer, today: date) -> InstancePrice:
+def _row(old: InstancePrice, answer: Answer, today: date, kept: tuple[str, ...]) -> InstancePrice:
     """What nobody was asked for, the interruptions, stays with its own date."""
-    low, high = answer.spot or (None, None)
-    return replace(
-        old,
-        on_demand_usd_hour=answer.on_demand,
-        on_demand_read_on=today,
-        on_demand_source=ON_DEMAND_SOURCE
-        if answer.on_demand is not None
-        else f"{ON_DEMAND_SOURCE}: not listed",
-        spot_minimum_usd_hour=low,
-        spot_maximum_usd_hour=high,
-        spot_read_on=today,
-        spot_source=SPOT_SOURCE if answer.spot else f"{SPOT_SOURCE}: none",
-    )
+    row = old
+    if ON_DEMAND not in kept:
+        listed = answer.on_demand is not None
+        row = replace(
+            row,
+            on_demand_usd_hour=answer.on_demand,
+            on_demand_read_on=today,
+            on_demand_source=ON_DEMAND_SOURCE if listed else f"{ON_DEMAND_SOURCE}: not listed",
+        )
+    if SPOT not in kept:
+        low, high = answer.spot or (None, None)
+        row = replace(
+            row,
+            spot_minimum_usd_hour=low,
+            spot_maximum_usd_hour=high,
+            spot_read_on=today,
+            spot_source=SPOT_SOURCE if answer.spot else f"{SPOT_SOURCE}: none",
+        )
+    return row
 
 
-def _lost(old: InstancePrice | None, new: InstancePrice) -> tuple[str, ...]:
+def _lost(old: InstancePrice | None, answer: Answer) -> tuple[str, ...]:
     if old is None:
         return ()
     kinds = (
-        ("on-demand", old.on_demand_usd_hour, new.on_demand_usd_hour),
-        ("spot", old.spot_minimum_usd_hour, new.spot_minimum_usd_hour),
+        (ON_DEMAND, old.on_demand_usd_hour, answer.on_demand),
+        (SPOT, old.spot_minimum_usd_hour, answer.spot),
     )
-    return tuple(kind for kind, before, after in kinds if before is not None and after is None)
+    return tuple(kind for kind, before, now in kinds if before is not None and now is None)
 
 
 def merged(

@@ -16,6 +16,7 @@ from ops.instance_prices import TABLE, PriceTableError, read_table, table_text
 from ops.prices import services
 from ops.prices.asked import PRICE_LIST_REGION, on_demand_usd, spot_usd
 from ops.prices.changes import Answer, Change, changes, merged
+from ops.prices.whole_file import replace_text
 from ops.progress import Progress
 
 EXAMPLES = """examples:
@@ -25,6 +26,8 @@ EXAMPLES = """examples:
 
 `refresh` takes pricing:GetProducts and ec2:DescribeSpotPriceHistory, `services` the former. How often spot instances
 are interrupted is no part of these APIs: that column keeps its own date.
+
+A price that AWS no longer has stays in the table with its day, unless --drop; a refusal of AWS leaves the table as it was.
 
 exit code: 0 the table is up to date or has been made so, 1 refused, failed or (with --check) out of date, 2 wrong usage
 """
@@ -84,16 +87,19 @@ def refresh(options: argparse.Namespace, today: date, table: Path) -> int:
         raise AwsCallError(
             f"{options.region} sells no accelerator type that this platform knows. Name another --region."
         )
-    found = changes(rows, ask(names, options.region, options.profile), options.region, today)
+    answers = ask(names, options.region, options.profile)
+    if all(answer == Answer() for answer in answers.values()):
+        raise AwsCallError(
+            f"AWS has no price of any of {len(names)} types in {options.region}: nothing can be learned from that. Try again later."
+        )
+    found = changes(rows, answers, options.region, today, drop=options.drop)
     changed = [change for change in found if change.is_new_price]
-    lost = [change for change in found if change.lost]
-    refused = bool(lost) and not options.drop
-    written = bool(found) and not refused and not options.check
+    written = bool(found) and not options.check
     if written:
-        table.write_text(table_text(merged(rows, found).values()), encoding="utf-8", newline="\n")
+        replace_text(table, table_text(merged(rows, found).values()))
         read_table.cache_clear()
-    _tell(options, found, changed, lost, written=written)
-    return int(refused or (options.check and bool(changed)))
+    _tell(options, found, changed, written=written)
+    return int(options.check and bool(changed))
 
 
 def ask(names: Sequence[str], region: str, profile: str | None) -> dict[str, Answer]:
@@ -108,29 +114,20 @@ def ask(names: Sequence[str], region: str, profile: str | None) -> dict[str, Ans
     return answers
 
 
-def _tell(options: argparse.Namespace, found: Sequence[Change], changed: Sequence[Change], lost: Sequence[Change], *, written: bool) -> None:  # fmt: skip
+def _tell(options: argparse.Namespace, found: Sequence[Change], changed: Sequence[Change], *, written: bool) -> None:  # fmt: skip
+    lost = {change.new.instance_type: list(change.lost) for change in found if change.lost}
+    texts = [change.text for change in changed]
     if options.json:
-        print(json.dumps(_document(options.region, found, changed, lost, written=written), indent=2))
+        document = {"region": options.region, "asked": len(found), "changed": texts, "lost": lost, "written": written}  # fmt: skip
+        print(json.dumps(document, indent=2))
     else:
-        print(
-            "\n".join([change.text for change in changed] or [f"No price of {options.region} has changed."])
-        )
+        print("\n".join(texts or [f"No price of {options.region} has changed."]))
         print(
             f"{len(found)} types asked, {len(changed)} with new prices{', written to ' + TABLE.name if written else ', nothing written'}."
         )
     if lost and not options.drop:
-        gone = "; ".join(f"{change.new.instance_type} ({' and '.join(change.lost)})" for change in lost)
+        gone = "; ".join(f"{name} ({' and '.join(kinds)})" for name, kinds in lost.items())
         print(
-            f"AWS no longer has prices that the table has: {gone}. Nothing was written; --drop lets go of them.",
+            f"AWS no longer has prices that the table has, which stay with their day: {gone}. --drop lets go of them.",
             file=sys.stderr,
         )
-
-
-def _document(region: str, found: Sequence[Change], changed: Sequence[Change], lost: Sequence[Change], *, written: bool) -> dict[str, Any]:  # fmt: skip
-    return {
-        "region": region,
-        "asked": len(found),
-        "changed": [change.text for change in changed],
-        "lost": {change.new.instance_type: list(change.lost) for change in lost},
-        "written": written,
-    }

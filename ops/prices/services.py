@@ -15,6 +15,7 @@ from ops.cost.prices import Key, Price, read_table, table_text
 from ops.prices.asked import PRICE_LIST_REGION, pages
 from ops.prices.changes import ON_DEMAND_SOURCE
 from ops.prices.service_queries import BY_HAND, QUERIES, Query
+from ops.prices.whole_file import replace_text
 from ops.progress import Progress
 
 # AWS puts a short name of the region before a usage type, such as EUC1- or eu-central-1-, and none in us-east-1.
@@ -41,7 +42,7 @@ def refresh(options: argparse.Namespace, today: date, table: Path) -> int:
     odd = [key for key in changed if key in rows and _far_apart(rows[key].price_usd, found[key].price_usd)]
     written = bool(found) and not options.check and (not odd or options.accept)
     if written:
-        table.write_text(table_text({**rows, **found}.values()), encoding="utf-8", newline="\n")
+        replace_text(table, table_text({**rows, **found}.values()))
         read_table.cache_clear()
     missing = [" ".join(key) for key, usd in answers.items() if usd is None]
     _tell(options, rows, found, changed, missing, written=written)

@@ -26,6 +26,12 @@ INDEX_NAME = re.compile(r"[a-z][a-z0-9_-]{0,127}")
 # Beyond the function's own time-out, for the way there and back.
 INVOKE_MARGIN_SECONDS = 60
 LONGEST_TIMEOUT_SECONDS = 900
+EXAMPLES = """examples:
+  python -m ops reindex --stack prod --index documents-2
+  python -m ops reindex --stack prod --index documents-2 --glacier restore --restore-tier standard
+  python -m ops reindex --stack prod --delete-old documents-1
+
+exit code: 0 the index is in use (or the old one gone), 1 refused, failed or not ready yet, 2 wrong usage"""
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -91,7 +97,12 @@ def _connect(options: argparse.Namespace) -> Platform:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m ops reindex", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m ops reindex",
+        description=__doc__,
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument(
         "--stack", required=True, help="the stack whose index it is; Pulumi tells its functions"
     )

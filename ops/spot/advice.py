@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import date
 
 from components.accelerators import find
-from gpu_node.checkpoint.interval import young_daly_seconds
+from gpu_node.checkpoint.interval import SaveInterval, young_daly_seconds
 from ops.advise.spot import NOTICE_SECONDS, Market, training_share
 from ops.instance_prices import InstancePrice
 
@@ -14,6 +14,8 @@ HOURS_OF_A_MONTH = 730.0
 HOURS_OF_A_DAY = 24.0
 # Of 54 days on 16,384 GPUs, 419 breaks that nobody had planned: https://arxiv.org/abs/2407.21783, section 3.3.4.
 FAULTS_PER_ACCELERATOR_HOUR = 419 / (54 * HOURS_OF_A_DAY * 16_384)
+# The checkpoint helper's own rate, which has the crashes of the program in it.
+LEAST_LOSSES_PER_HOUR = SaveInterval.unannounced_losses_per_hour
 # Where nothing bounds the rate: the market that docs/training.md assumes.
 ASSUMED = Market()
 
@@ -30,11 +32,14 @@ class Interruptions:
 class Advice:
     """How often to save on one type. `losses_per_hour` has only what no notice announces in time.
 
-    `useful_share` is the part of the paid hours that is work which stays done.
+    It is never below the rate that the checkpoint helper takes for granted, which has the crashes of the program too:
+    the `market_losses_per_hour` alone would let a run on a calm market go unsaved for a day. `useful_share` is the part
+    of the paid hours that is work which stays done.
     """
 
     instance_type: str
     interruptions: Interruptions
+    market_losses_per_hour: float
     losses_per_hour: float
     save_seconds: float
     interval_seconds: float
@@ -46,15 +51,18 @@ def advise(
 ) -> Advice:
     """`per_day` is the person's own count of interruptions of a node; without one, the table's group is used."""
     interruptions = interruptions_of(price, per_day)
-    losses = unannounced_losses(instance_type, interruptions.per_hour, save_seconds)
+    market_losses = unannounced_losses(instance_type, interruptions.per_hour, save_seconds)
+    losses = max(market_losses, LEAST_LOSSES_PER_HOUR)
+    interval = young_daly_seconds(save_seconds, losses)
     market = Market(hours_between_interruptions=1 / interruptions.per_hour)
     return Advice(
         instance_type=instance_type,
         interruptions=interruptions,
+        market_losses_per_hour=market_losses,
         losses_per_hour=losses,
         save_seconds=save_seconds,
-        interval_seconds=young_daly_seconds(save_seconds, losses),
-        useful_share=training_share(save_seconds, market),
+        interval_seconds=interval,
+        useful_share=training_share(save_seconds, market, interval),
     )
 
 

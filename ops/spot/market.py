@@ -42,6 +42,12 @@ class Market:
     notes: tuple[str, ...] = ()
     unread: tuple[str, ...] = ()
 
+    @property
+    def not_sold(self) -> tuple[str, ...]:
+        """The types that no zone of interest has on spot."""
+        sold = {offer.instance_type for offer in self.offers}
+        return tuple(name for name in self.where.instance_types if name not in sold)
+
     def saving(self, offer: Offer) -> float | None:
         return saving(offer, self.on_demand.get(offer.instance_type))
 

@@ -11,6 +11,9 @@ from ops.preflight.checks import DENIED
 
 PRODUCT = "Linux/UNIX"
 PERMISSION = "ec2:DescribeSpotPriceHistory"
+# Keys of an account that has not switched a region on are unknown there.
+# https://docs.aws.amazon.com/AWSEC2/latest/APIReference/errors-overview.html
+REGION_IS_OFF = ("AuthFailure", "OptInRequired")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,6 +78,12 @@ def _rows(client: Any, asked: dict[str, Any]) -> Iterator[Any]:
                 names = ", ".join(asked["InstanceTypes"])
                 raise AwsCallError(
                     f"EC2 does not know all of the instance types {names} in this region. Fix: check their names."
+                ) from error
+            if code in REGION_IS_OFF:
+                region = client.meta.region_name
+                raise AwsCallError(
+                    f"EC2 of {region} does not take these credentials ({code}). Fix: check them, and that the account has "
+                    f"the region: aws account get-region-opt-status --region-name {region}"
                 ) from error
             raise
 

@@ -5,10 +5,11 @@ from collections.abc import Iterator
 from dataclasses import asdict, replace
 from datetime import date
 
+from gpu_node.checkpoint.interval import young_daly_seconds
 from ops.advise.spot import NOTICE_SECONDS, per_useful_hour
 from ops.instance_prices import age_warning
 from ops.progress import duration
-from ops.spot.advice import Advice
+from ops.spot.advice import LEAST_LOSSES_PER_HOUR, Advice
 from ops.spot.market import LEAST_SAVING, Market
 from ops.spot.plot import sparkline
 from ops.spot.prices import Offer
@@ -43,9 +44,7 @@ def _zone_lines(market: Market) -> Iterator[str]:
             parts.append(f"{zone.dearer:.0%} over the cheapest")
         if zone.best_saving is not None:
             parts.append(
-                "priced as on-demand: spot saves nothing here"
-                if zone.saves_nothing
-                else f"saves up to {zone.best_saving:.0%}"
+                "spot saves nothing here" if zone.saves_nothing else f"saves up to {zone.best_saving:.0%}"
             )
         yield f"  {place:>2}  {zone.name:<18}  {', '.join(parts)}"
 
@@ -63,12 +62,16 @@ def _offer_lines(market: Market, blocks: bool) -> Iterator[str]:
         )
     if not market.offers:
         yield "  EC2 sells none of these types on spot in these zones."
+    elif market.not_sold:
+        yield f"  Not sold on spot in these zones: {', '.join(market.not_sold)}."
 
 
 def _against(market: Market, offer: Offer) -> str:
     saving = market.saving(offer)
     if saving is None:
         return "on-demand not known"
+    if saving <= -LEAST_SAVING:
+        return f"{-saving:.0%} above on-demand"
     return "priced as on-demand" if saving < LEAST_SAVING else f"{saving:.0%} below on-demand"
 
 
@@ -79,13 +82,17 @@ def _advice_lines(market: Market) -> Iterator[str]:
             f"{duration(advice.save_seconds)}, and {advice.useful_share:.1%} of the paid hours stay{_useful_price(market, advice)}"
         )
         yield f"      interruptions: {advice.interruptions.source}"
+        if advice.losses_per_hour > advice.market_losses_per_hour:
+            calm = young_daly_seconds(advice.save_seconds, advice.market_losses_per_hour)
+            yield f"      for the market alone, every {duration(calm)} would do"
     slow = [advice for advice in market.advice if advice.save_seconds > NOTICE_SECONDS]
     counted = (
         f"every interruption, since a save takes longer than the {NOTICE_SECONDS:g} s of a notice"
         if slow
         else "interruptions whose notice is missed (one in ten)"
     )
-    yield f"  Counted as losses: {counted}, and faults of the machine. Crashes of the program are not in it."
+    yield f"  Losses of a market: {counted}, and faults of the machine."
+    yield f"  Programs crash too: as the checkpoint helper does, at least one loss in {1 / LEAST_LOSSES_PER_HOUR:g} h is counted."
 
 
 def _useful_price(market: Market, advice: Advice) -> str:
@@ -119,6 +126,7 @@ def as_json(market: Market) -> str:
         "to": market.end.isoformat(),
         "zones": [{**asdict(zone), "saves_nothing": zone.saves_nothing} for zone in market.zones],
         "offers": [_offer(market, offer) for offer in market.offers],
+        "not_sold": list(market.not_sold),
         "advice": [asdict(advice) for advice in market.advice],
         "notes": [*market.notes, *_age(market)],
         "unread": list(market.unread),

@@ -36,7 +36,11 @@ def placement_scores(
             if reason:
                 raise AwsCallError(reason) from error
             raise
-    scores = {row["AvailabilityZoneId"]: row["Score"] for row in found if row.get("AvailabilityZoneId")}
+    scores = {
+        row["AvailabilityZoneId"]: row["Score"]
+        for row in found
+        if row.get("AvailabilityZoneId") and row.get("Score")
+    }
     names = _names(client, zones, scores)
     return {names.get(zone_id, zone_id): score for zone_id, score in scores.items()}
 

@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 from typing import Any
 
-from ops.status.sections import Area, Deployed, Line, ok, unhealthy
+from ops.preflight.account import UnansweredError
+from ops.status.sections import Area, Deployed, Line, absent, ok, unhealthy
 
 # https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_DescribeAlarms.html
 MOST_NAMES = 100
@@ -15,6 +16,9 @@ def area() -> Area:
 
 def _read(deployed: Deployed) -> Iterator[Line]:
     names = _own_alarms(deployed)
+    if not names:
+        yield _none(deployed)
+        return
     alarms: dict[str, Any] = {}
     for start in range(0, len(names), MOST_NAMES):
         asked = {"AlarmNames": names[start : start + MOST_NAMES]}
@@ -28,6 +32,16 @@ def _read(deployed: Deployed) -> Iterator[Line]:
         yield unhealthy(f"{alarm['AlarmName']} rings{when}: {what}", alarm=alarm["AlarmName"])
     if not ringing:
         yield ok(f"none of {len(alarms)} rings", alarms=len(alarms))
+
+
+def _none(deployed: Deployed) -> Line:
+    """Training and the model server have alarms of their own, so that none at all means that they were not found."""
+    with_alarms = [name for name in ("training", "inference_service") if deployed.has(name)]
+    if with_alarms:
+        raise UnansweredError(
+            f"The stack has {' and '.join(with_alarms)}, but no alarm carries its tags Project and Stack. Fix: run `pulumi up`"
+        )
+    return absent("none in this stack: training and the model server bring them")
 
 
 def _own_alarms(deployed: Deployed) -> list[str]:

@@ -4,17 +4,20 @@ It is read from the stack's outputs and from AWS; nothing is changed.
 """
 
 import argparse
+import shutil
 import sys
+import textwrap
 import time
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 
+from components.config_sections import NAMESPACE
 from ops.aws_calls import AwsCallError
 from ops.capture.stack_files import StackFileError, load_stack_config
 from ops.parallel import in_parallel
 from ops.preflight.account import Account
 from ops.preview import wants_colour
-from ops.stack_outputs import PROJECT_ROOT, StackOutputs, StackOutputsError, stack_outputs, stack_region
+from ops.stack_outputs import PROJECT_ROOT, StackOutputsError, stack_outputs, stack_region
 from ops.status import alarms, cost, fleets, index, queues, services, training
 from ops.status.report import as_json, as_text, is_well
 from ops.status.sections import Deployed, Section, read_section
@@ -53,12 +56,14 @@ def main(
         parser.error("--watch is for people, --json for machines; give one of them")
     try:
         region = stack_region(options.stack)
-        project = load_stack_config(PROJECT_ROOT, options.stack.rpartition("/")[2]).project
+        config = load_stack_config(PROJECT_ROOT, options.stack.rpartition("/")[2])
         outputs = stack_outputs(options.stack)
+        asleep = config.values.get(f"{NAMESPACE}:asleep") == "true"
 
         def look() -> tuple[Deployed, list[Section]]:
             # Asked anew each time: an account remembers its answers.
-            return read(outputs, project, make_account(region, options.profile), clock())
+            account = make_account(region, options.profile)
+            return read(Deployed(outputs, config.project, account, clock(), asleep))
 
         return _watch(look, options.watch, sleep) if options.watch else _show(look, as_document=options.json)
     except StackFileError as error:
@@ -69,17 +74,14 @@ def main(
         return 1
 
 
-def read(
-    outputs: StackOutputs, project: str, account: Account, now: datetime
-) -> tuple[Deployed, list[Section]]:
+def read(deployed: Deployed) -> tuple[Deployed, list[Section]]:
     """All sections, read at once; one that cannot be read does not stop the others."""
-    deployed = Deployed(outputs, project, account, now)
     return deployed, in_parallel(lambda area: read_section(area, deployed), AREAS, WORKERS)
 
 
 def _show(look: Callable[[], tuple[Deployed, list[Section]]], *, as_document: bool) -> int:
     deployed, sections = look()
-    print(as_json(deployed, sections) if as_document else as_text(deployed, sections, colour=wants_colour()))
+    print(as_json(deployed, sections) if as_document else _screen(deployed, sections))
     return 0 if is_well(sections) else 1
 
 
@@ -89,17 +91,23 @@ def _watch(
     """Until somebody stops it: the screen is redrawn on a terminal, and printed again elsewhere."""
     while True:
         deployed, sections = look()
-        text = as_text(deployed, sections, colour=wants_colour())
+        text = _screen(deployed, sections)
         print(f"{CLEAR}{text}" if sys.stdout.isatty() else f"{text}\n", flush=True)
         sleep(seconds)
 
 
+def _screen(deployed: Deployed, sections: list[Section]) -> str:
+    """Folded to a terminal's width; other programs get whole lines."""
+    columns = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    return as_text(deployed, sections, colour=wants_colour(), columns=columns)
+
+
 def _parser() -> argparse.ArgumentParser:
-    permissions = sorted({action for area in AREAS for action in area.actions})
+    permissions = ", ".join(sorted({action for area in AREAS for action in area.actions}))
     parser = argparse.ArgumentParser(
         prog="python -m ops status",
         description=__doc__,
-        epilog=f"{EXAMPLE}\n\nTakes {', '.join(permissions)}.",
+        epilog=f"{EXAMPLE}\n\n{textwrap.fill(f'Takes {permissions}.', 120)}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--stack", required=True, help="the stack; Pulumi tells its outputs")

@@ -23,25 +23,38 @@ def _read(deployed: Deployed) -> Iterator[Line]:
         return
     budget = _budget(deployed)
     spend = budget.get("CalculatedSpend") or {}
-    limit, actual = _usd(budget.get("BudgetLimit")), _usd(spend.get("ActualSpend"))
-    if actual is None or not limit:
+    yield from _fault(budget.get("HealthStatus") or {})
+    limit, actual = _usd("limit", budget.get("BudgetLimit")), _usd("spend", spend.get("ActualSpend"))
+    if actual is None:
         yield ok(
             "AWS has not counted anything yet: it does so some times a day", spent_usd=None, limit_usd=limit
         )
         return
+    if not limit:
+        raise UnansweredError(
+            f"AWS tells {actual:,.2f} USD this month, but no limit of the budget. Fix: run `pulumi up`"
+        )
     yield judged(
         actual <= limit,
-        f"{actual:,.2f} of {limit:,.2f} USD this month ({actual / limit:.0%})",
+        f"{actual:,.2f} of {limit:,.2f} USD this month ({actual / limit:.0%}); AWS counts some times a day",
         spent_usd=actual,
         limit_usd=limit,
     )
-    yield from _outlook(actual, _usd(spend.get("ForecastedSpend")), limit)
+    yield from _outlook(actual, _usd("forecast", spend.get("ForecastedSpend")), limit)
+
+
+def _fault(health: Any) -> Iterator[Line]:
+    """A budget that AWS itself calls unhealthy, such as one whose filter it no longer takes."""
+    if health.get("Status") == "UNHEALTHY":
+        yield unhealthy(f"AWS cannot count this budget ({health.get('StatusReason') or 'no reason given'})")
 
 
 def _outlook(actual: float, forecast: float | None, limit: float) -> Iterator[Line]:
     if actual == 0:
+        # https://docs.aws.amazon.com/aws-cost-management/latest/APIReference/API_budgets_UpdateBudget.html
         yield ok(
-            "Nothing is counted until the tag Stack is activated as a cost allocation tag in the billing console"
+            "Nothing is counted until the tag Stack is activated as a cost allocation tag in the billing console, "
+            "nor for some hours after a change of the budget"
         )
     if forecast is None:
         return
@@ -69,12 +82,11 @@ def _budget(deployed: Deployed) -> Any:
         raise
 
 
-def _usd(spend: Any) -> float | None:
-    """An amount that Budgets gives as text; None for none, another currency or no number."""
-    if not spend or spend.get("Unit") != "USD":
+def _usd(what: str, spend: Any) -> float | None:
+    """An amount that Budgets gives as text; None where it gives none. Another currency is never taken for USD."""
+    if not spend:
         return None
-    try:
-        amount = float(spend["Amount"])
-    except (KeyError, ValueError):
-        return None
-    return amount if math.isfinite(amount) else None
+    amount, unit = float(spend["Amount"]), spend.get("Unit")
+    if unit != "USD" or not math.isfinite(amount):
+        raise UnansweredError(f"The budget's {what} is {spend['Amount']} {unit}, which is no amount of USD")
+    return amount

@@ -6,7 +6,8 @@ from datetime import timedelta
 from itertools import takewhile
 from typing import Any
 
-from ops.status.sections import Area, Deployed, Line, absent, judged, unhealthy
+from ops.preflight.account import UnansweredError
+from ops.status.sections import NOT_THERE, Area, Deployed, Line, absent, judged, unhealthy
 
 OUTPUT = "gpu_fleets"
 LOOK_BACK_HOURS = 24
@@ -24,20 +25,34 @@ def area() -> Area:
 
 
 def _read(deployed: Deployed) -> Iterator[Line]:
-    fleets: Mapping[str, str] = deployed.outputs.values.get(OUTPUT) or {}
+    """The sizes stand where the activities may not be read."""
+    from botocore.exceptions import ClientError
+
+    fleets: Mapping[str, str] | None = deployed.outputs.values.get(OUTPUT)
+    if fleets is None:
+        raise UnansweredError(
+            f"The stack was deployed before it told of its fleets ({OUTPUT}). Fix: run `pulumi up`"
+        )
     if not fleets:
-        yield absent("none in this stack, or deployed before a stack told of them: `pulumi up` tells")
+        yield absent(NOT_THERE)
         return
     names = sorted(fleets.values())
     groups = deployed.account.listed(
         "autoscaling", "describe_auto_scaling_groups", "AutoScalingGroups", {"AutoScalingGroupNames": names}
     )
     found = {group["AutoScalingGroupName"]: group for group in groups}
+    refused = None
     for fleet, name in sorted(fleets.items()):
         if name not in found:
             yield unhealthy(f"{fleet}: there is no group {name} any more. Fix: run `pulumi up`.", fleet=fleet)
             continue
-        yield _line(fleet, found[name], _activities(deployed, name))
+        try:
+            activities = _activities(deployed, name)
+        except ClientError as error:
+            refused, activities = error, None
+        yield _line(fleet, found[name], activities)
+    if refused:
+        raise refused
 
 
 def _activities(deployed: Deployed, group: str) -> list[Any]:
@@ -50,21 +65,23 @@ def _activities(deployed: Deployed, group: str) -> list[Any]:
     return list({activity["ActivityId"]: activity for activity in recent}.values())
 
 
-def _line(fleet: str, group: Any, activities: list[Any]) -> Line:
+def _line(fleet: str, group: Any, activities: list[Any] | None) -> Line:
     nodes = group.get("Instances", ())
-    serving = sum(node.get("LifecycleState") == "InService" for node in nodes)
+    serving = sum(_units(node) for node in nodes if node.get("LifecycleState") == "InService")
     wanted, most = group["DesiredCapacity"], group["MaxSize"]
-    lost = sum(is_lost(activity) for activity in activities)
-    text = f"{fleet}: {serving} of {wanted} nodes in service (at most {most}), {lost} lost in {LOOK_BACK_HOURS} h"
-    failure = _failure(activities) if serving < wanted else ""
+    lost = None if activities is None else sum(is_lost(activity) for activity in activities)
+    unit = "units of capacity" if _has_weights(group) else "nodes"
+    text = f"{fleet}: {serving} of {wanted} {unit} in service (at most {most}), {'not known how many' if lost is None else lost} lost in {LOOK_BACK_HOURS} h"
+    failure = _failure(activities or []) if serving < wanted else ""
     if failure:
         text += f"; the last start failed: {failure}"
     elif serving < wanted:
-        text += f"; {len(nodes) - serving} on the way"
+        text += f"; {sum(_units(node) for node in nodes) - serving} on the way"
     suspended = sorted(item.get("ProcessName", "") for item in group.get("SuspendedProcesses", ()))
     if suspended:
         text += f"; suspended: {', '.join(suspended)}"
     facts = {
+        "nodes": len(nodes),
         "in_service": serving,
         "desired": wanted,
         "maximum": most,
@@ -73,6 +90,16 @@ def _line(fleet: str, group: Any, activities: list[Any]) -> Line:
     }
     good = not failure and not {"Launch", "Terminate"} & set(suspended)
     return judged(good, text, fleet=fleet, failure=failure, **facts)
+
+
+def _has_weights(group: Any) -> bool:
+    template = group.get("MixedInstancesPolicy", {}).get("LaunchTemplate", {})
+    return any("WeightedCapacity" in override for override in template.get("Overrides", ()))
+
+
+def _units(node: Any) -> int:
+    """What a node counts for the group's sizes: 1, or its type's weight where the fleet has `weights`."""
+    return int(node.get("WeightedCapacity", 1))
 
 
 def is_lost(activity: Any) -> bool:

@@ -5,13 +5,14 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ops.preflight.account import UnansweredError
+from ops.progress import byte_count
 from ops.status.metrics import newest_values
-from ops.status.sections import Area, Deployed, Line, absent, judged, ok
+from ops.status.sections import Area, Deployed, Line, Part, absent, judged, ok
 
 OUTPUT = "vector_endpoint"
 # A collection may only be reachable inside its network, so its size is read from what it tells CloudWatch.
 # https://docs.aws.amazon.com/opensearch-service/latest/developerguide/monitoring-cloudwatch.html
-NAMESPACE, METRIC = "AWS/AOSS", "SearchableDocuments"
+NAMESPACE, DOCUMENTS, BYTES = "AWS/AOSS", "SearchableDocuments", "StorageUsedInS3"
 PERIOD_SECONDS = 60
 LOOK_BACK_HOURS = 24
 
@@ -21,13 +22,13 @@ def area() -> Area:
     return Area(title="Vector index", actions=actions, read=_read)
 
 
-def _read(deployed: Deployed) -> Iterator[Line]:
+def _read(deployed: Deployed) -> Iterator[Line | Part]:
     if not deployed.has(OUTPUT):
         yield absent("not in this stack")
         return
     collection = collection_id(deployed.outputs.text(OUTPUT))
-    yield _collection(deployed, collection)
-    yield from _documents(deployed, collection)
+    yield Part(lambda: [_collection(deployed, collection)])
+    yield Part(lambda: _documents(deployed, collection))
 
 
 def collection_id(endpoint: str) -> str:
@@ -53,26 +54,32 @@ def _documents(deployed: Deployed, collection: str) -> Iterator[Line]:
     """Every index that told of itself in the last two weeks; the alias points to one of them."""
     asked = {
         "Namespace": NAMESPACE,
-        "MetricName": METRIC,
+        "MetricName": DOCUMENTS,
         "Dimensions": [{"Name": "CollectionId", "Value": collection}],
     }
     metrics = list(deployed.account.listed("cloudwatch", "list_metrics", "Metrics", asked))
-    unique = {index: metric for metric in metrics if (index := _index_name(metric))}
+    # An index that was made anew under its name has another id.
+    unique = {key: metric for metric in metrics if (key := _name_and_id(metric))[0]}
     if not unique:
         yield ok("no index has told CloudWatch of documents yet", documents=None)
         return
-    values = newest_values(deployed, list(unique.values()), "Sum", PERIOD_SECONDS, LOOK_BACK_HOURS)
-    for index, documents in zip(unique, values, strict=True):
-        if documents is None:
-            yield ok(
-                f"{index}: nothing told for {LOOK_BACK_HOURS} h: idle, asleep or deleted",
-                index=index,
-                documents=None,
-            )
-        else:
-            yield ok(f"{index}: about {documents:,.0f} documents", index=index, documents=int(documents))
+    asked_for = [{**metric, "MetricName": name} for name in (DOCUMENTS, BYTES) for metric in unique.values()]
+    values = newest_values(deployed, asked_for, "Sum", PERIOD_SECONDS, LOOK_BACK_HOURS)
+    sizes = zip(unique, values[: len(unique)], values[len(unique) :], strict=True)
+    for (index, _), documents, size in sizes:
+        yield _size(index, documents, size)
 
 
-def _index_name(metric: Mapping[str, Any]) -> str:
+def _size(index: str, documents: float | None, size: float | None) -> Line:
+    if documents is None:
+        text = f"{index}: nothing told for {LOOK_BACK_HOURS} h: idle, asleep or deleted"
+        return ok(text, index=index, documents=None, bytes=None)
+    stored = "" if size is None else f", {byte_count(int(size))} stored"
+    text = f"{index}: about {documents:,.0f} documents{stored}"
+    return ok(text, index=index, documents=int(documents), bytes=None if size is None else int(size))
+
+
+def _name_and_id(metric: Mapping[str, Any]) -> tuple[str, str]:
+    """Each "" where the metric is not of an index."""
     names = {item["Name"]: item["Value"] for item in metric.get("Dimensions", ())}
-    return names.get("IndexName", "")
+    return names.get("IndexName", ""), names.get("IndexId", "")

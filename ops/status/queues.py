@@ -5,7 +5,7 @@ from typing import Any
 
 from ops.progress import duration
 from ops.status.metrics import newest_values
-from ops.status.sections import Area, Deployed, Line, absent, judged
+from ops.status.sections import Area, Deployed, Line, Part, absent, judged
 
 # A document that waits longer than this is not being worked on.
 LONGEST_WAIT_SECONDS = 3600
@@ -23,13 +23,13 @@ def area() -> Area:
     return Area(title="Ingestion", actions=actions, read=_read)
 
 
-def _read(deployed: Deployed) -> Iterator[Line]:
+def _read(deployed: Deployed) -> Iterator[Line | Part]:
     if not deployed.has("ingestion_queue"):
         yield absent("not in this stack")
         return
     queue, dead = (deployed.outputs.text(f"ingestion_{name}") for name in ("queue", "dead_letters"))
-    yield _dead_letters(deployed, dead)
-    yield from _queue(deployed, queue)
+    yield Part(lambda: [_dead_letters(deployed, dead)])
+    yield Part(lambda: _queue(deployed, queue))
 
 
 def _dead_letters(deployed: Deployed, url: str) -> Line:
@@ -50,8 +50,10 @@ def _queue(deployed: Deployed, url: str) -> Iterator[Line]:
     if age is None:
         yield judged(True, "CloudWatch has no age of the oldest message yet", oldest_seconds=None)
     elif age:
-        late = ": ingestion does not keep up, or has stopped" if age > LONGEST_WAIT_SECONDS else ""
-        yield judged(not late, f"the oldest is {duration(age)} old{late}", oldest_seconds=age)
+        late = age > LONGEST_WAIT_SECONDS
+        why = "the stack sleeps" if deployed.asleep else "ingestion does not keep up, or has stopped"
+        text = f"the oldest is {duration(age)} old{f': {why}' if late else ''}"
+        yield judged(not late or deployed.asleep, text, oldest_seconds=age)
 
 
 def _counts(deployed: Deployed, url: str) -> dict[str, int]:

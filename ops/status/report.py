@@ -1,6 +1,7 @@
 """The screen as text and as JSON. Pure."""
 
 import json
+import textwrap
 from collections.abc import Sequence
 from dataclasses import asdict
 
@@ -10,17 +11,38 @@ from ops.status.sections import Deployed, Section, State
 MARKS = {State.UNHEALTHY: "!!", State.UNREAD: "??", State.OK: "ok", State.ABSENT: "--"}
 STYLES = {State.UNHEALTHY: YELLOW, State.UNREAD: YELLOW, State.OK: "", State.ABSENT: DIM}
 
+# Between a title and a text: two blanks, the mark, a blank.
+MARGIN = 5
+LEAST_COLUMNS = 30
 
-def as_text(deployed: Deployed, sections: Sequence[Section], *, colour: bool) -> str:
-    """One line for each thing, with its mark; a section's title stands before its first."""
+
+def as_text(
+    deployed: Deployed, sections: Sequence[Section], *, colour: bool, columns: int | None = None
+) -> str:
+    """One line for each thing, with its mark; a section's title stands before its first.
+
+    What is longer than `columns` goes on below, under its own text.
+    """
     paint = Paint(colour)
     width = max((len(section.title) for section in sections), default=0)
-    lines = [paint(BOLD, headline(deployed, sections))]
+    lines = [paint(BOLD, part) for part in _folded(headline(deployed, sections), columns)]
+    room = None if columns is None else columns - width - MARGIN
     for section in sections:
-        for place, line in enumerate(section.lines):
-            title = f"{section.title if place == 0 else '':<{width}}"
-            lines.append(f"{title}  {paint(STYLES[line.state], f'{MARKS[line.state]} {line.text}')}")
+        titles = [section.title]
+        for line in section.lines:
+            marks = [MARKS[line.state]]
+            for part in _folded(line.text, room):
+                title, mark = (some.pop() if some else "" for some in (titles, marks))
+                lines.append(f"{title:<{width}}  {paint(STYLES[line.state], f'{mark:<2} {part}')}")
     return "\n".join(lines)
+
+
+def _folded(text: str, columns: int | None) -> list[str]:
+    """Names and commands are not broken: they could not be copied."""
+    if columns is None:
+        return [text]
+    narrowest = max(columns, LEAST_COLUMNS)
+    return textwrap.wrap(text, narrowest, break_long_words=False, break_on_hyphens=False)
 
 
 def headline(deployed: Deployed, sections: Sequence[Section]) -> str:

@@ -1,7 +1,7 @@
 """A section of the screen: its lines, each with how that part is, and what becomes of a part that cannot be read."""
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
@@ -10,6 +10,9 @@ from ops.aws_calls import AwsCallError, error_code, refusal
 from ops.preflight.account import Account, UnansweredError
 from ops.preflight.checks import DENIED
 from ops.stack_outputs import StackOutputs, StackOutputsError
+
+# A sleeping stack's outputs are those of a stack without these parts.
+NOT_THERE = "not in this stack, or it sleeps"
 
 
 class State(StrEnum):
@@ -31,6 +34,13 @@ class Line:
 
 
 @dataclass(frozen=True)
+class Part:
+    """Lines that are read by themselves: what refuses them refuses no others."""
+
+    read: Callable[[], Iterable["Line | Part"]]
+
+
+@dataclass(frozen=True)
 class Section:
     title: str
     lines: tuple[Line, ...]
@@ -44,12 +54,16 @@ class Section:
 
 @dataclass(frozen=True)
 class Deployed:
-    """A deployed stack as it is asked about: what it told Pulumi, and the account in which it lies."""
+    """A deployed stack as it is asked about: what it told Pulumi, and the account in which it lies.
+
+    Whether it is `asleep` is what its file says.
+    """
 
     outputs: StackOutputs
     project: str
     account: Account
     now: datetime
+    asleep: bool = False
 
     @property
     def stack(self) -> str:
@@ -69,7 +83,7 @@ class Area:
 
     title: str
     actions: tuple[str, ...]
-    read: Callable[[Deployed], Iterable[Line]]
+    read: Callable[[Deployed], Iterable[Line | Part]]
 
 
 def ok(text: str, **facts: Any) -> Line:
@@ -89,24 +103,34 @@ def judged(good: bool, text: str, **facts: Any) -> Line:
 
 
 def read_section(area: Area, deployed: Deployed) -> Section:
-    """The section, whatever AWS answers; what was read before a refusal stands."""
+    """The section, whatever AWS answers, each line without breaks; the same refusal is told once."""
+    lines: list[Line] = []
+    for line in _lines(area, Part(lambda: area.read(deployed))):
+        if line.state is not State.UNREAD or line not in lines:
+            lines.append(replace(line, text=" ".join(line.text.split())))
+    return Section(area.title, tuple(lines))
+
+
+def _lines(area: Area, part: Part) -> Iterator[Line]:
+    """What was read before a refusal stands."""
     from botocore.exceptions import BotoCoreError, ClientError
 
-    lines: list[Line] = []
     try:
-        for line in area.read(deployed):
-            lines.append(line)
+        for item in part.read():
+            if isinstance(item, Part):
+                yield from _lines(area, item)
+            else:
+                yield item
     except ClientError as error:
-        lines.append(_unread(_refused(area, error)))
+        yield _unread(_refused(area, error))
     except (AwsCallError, BotoCoreError, StackOutputsError, UnansweredError) as error:
         cause = error.__cause__
         if isinstance(cause, ClientError) and error_code(cause).startswith(DENIED):
-            lines.append(_unread(_refused(area, cause)))
+            yield _unread(_refused(area, cause))
         else:
-            lines.append(_unread(f"{' '.join(str(error).split()).rstrip('.')}."))
-    except (KeyError, IndexError, TypeError, ValueError) as error:
-        lines.append(_unread(f"AWS's answer is not what was expected ({type(error).__name__}: {error})."))
-    return Section(area.title, tuple(lines))
+            yield _unread(f"{str(error).rstrip('.')}.")
+    except (AttributeError, KeyError, IndexError, TypeError, ValueError) as error:
+        yield _unread(f"AWS's answer is not what was expected ({type(error).__name__}: {error}).")
 
 
 def _refused(area: Area, error: Any) -> str:

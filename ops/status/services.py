@@ -4,9 +4,10 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from ops.preflight.account import UnansweredError
-from ops.status.sections import Area, Deployed, Line, absent, judged, ok, unhealthy
+from ops.status.sections import NOT_THERE, Area, Deployed, Line, Part, absent, judged, ok, unhealthy
 
 ACTIONS = ("ecs:DescribeServices", "ecs:ListServiceDeployments", "elasticloadbalancing:DescribeTargetHealth")
+STOPPED = ("STOP_REQUESTED", "STOPPED")
 ROLLED_BACK = ("ROLLBACK_REQUESTED", "ROLLBACK_IN_PROGRESS", "ROLLBACK_SUCCESSFUL", "ROLLBACK_FAILED")
 
 
@@ -15,19 +16,23 @@ def area(title: str, *, output: str, there_with: str) -> Area:
     return Area(title=title, actions=ACTIONS, read=_reader(output, there_with))
 
 
-def _reader(output: str, there_with: str) -> Callable[[Deployed], Iterable[Line]]:
-    def read(deployed: Deployed) -> Iterator[Line]:
+def _reader(output: str, there_with: str) -> Callable[[Deployed], Iterable[Line | Part]]:
+    def read(deployed: Deployed) -> Iterator[Line | Part]:
         if not deployed.has(output) and not deployed.has(there_with):
-            yield absent("not in this stack")
+            yield absent(NOT_THERE)
             return
         cluster, name = deployed.outputs.text("cluster"), deployed.outputs.text(output)
-        service = _described(deployed, cluster, name)
-        yield _tasks(service)
-        yield from _rollout(service)
-        yield from _last_deployment(deployed, cluster, name)
-        yield from _targets(deployed, service)
+        yield Part(lambda: _service(deployed, cluster, name))
+        yield Part(lambda: _last_deployment(deployed, cluster, name))
 
     return read
+
+
+def _service(deployed: Deployed, cluster: str, name: str) -> Iterator[Line]:
+    service = _described(deployed, cluster, name)
+    yield _tasks(service)
+    yield from _rollout(service)
+    yield from _targets(deployed, service)
 
 
 def _described(deployed: Deployed, cluster: str, name: str) -> Any:
@@ -54,7 +59,7 @@ def _tasks(service: Any) -> Line:
 
 def _latest_event(service: Any) -> str:
     """ECS tells the newest first."""
-    return next((f"; last: {' '.join(event['message'].split())}" for event in service.get("events", ())), "")
+    return next((f"; last: {event['message']}" for event in service.get("events", ())), "")
 
 
 def _rollout(service: Any) -> Iterator[Line]:
@@ -79,8 +84,12 @@ def _last_deployment(deployed: Deployed, cluster: str, name: str) -> Iterator[Li
         return
     last = found[-1]
     status, at = last["status"], f"{last['createdAt']:%Y-%m-%d %H:%M}"
-    if status in ROLLED_BACK:
-        reason = f": {last['statusReason']}" if last.get("statusReason") else ""
+    reason = f": {last['statusReason']}" if last.get("statusReason") else ""
+    if status in STOPPED:
+        yield unhealthy(
+            f"the deployment of {at} was stopped before it was complete{reason}", deployment=status
+        )
+    elif status in ROLLED_BACK:
         yield unhealthy(f"the deployment of {at} was rolled back ({status}){reason}", deployment=status)
     else:
         yield ok(f"last deployment {at}, {status.lower().replace('_', ' ')}", deployment=status)

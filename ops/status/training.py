@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, cast
 
-from ops.status.sections import Area, Deployed, Line, absent, judged, ok, unhealthy
+from ops.status.sections import Area, Deployed, Line, Part, absent, judged, ok, unhealthy
 from ops.train.runs import Run, read_run
 from ops.train.stack import OUTPUT, Clients, TrainingStack, training_stack
 from ops.train.view import headline
@@ -32,34 +33,39 @@ def area() -> Area:
     return Area(title="Training", actions=ACTIONS, read=_read)
 
 
-def _read(deployed: Deployed) -> Iterator[Line]:
+def _read(deployed: Deployed) -> Iterator[Line | Part]:
     if not deployed.has(OUTPUT):
         yield absent("no training jobs in this stack")
         return
     stack = training_stack(deployed.outputs)
     clients = cast(Clients, _Clients(deployed.client("stepfunctions"), deployed.client("batch")))
-    yield from _queues(deployed, stack)
-    yield from _runs(deployed, stack, clients)
+    yield Part(lambda: _queues(deployed, stack))
+    yield Part(lambda: _runs(deployed, stack, clients))
 
 
-def _runs(deployed: Deployed, stack: TrainingStack, clients: Clients) -> Iterator[Line]:
-    found = clients.step_functions.list_executions(
+def _runs(deployed: Deployed, stack: TrainingStack, clients: Clients) -> Iterator[Line | Part]:
+    answer = clients.step_functions.list_executions(
         stateMachineArn=stack.state_machine_arn, statusFilter="RUNNING", maxResults=MOST_RUNS
-    )["executions"]
+    )
+    found = answer["executions"]
     if not found:
         yield ok("no run is under way", runs=0)
     for execution in found:
-        run = read_run(clients, stack, execution["name"])
-        yield ok(
-            f"{headline(run, deployed.now.timestamp())}{_losses(run)}",
-            run=run.name,
-            interruptions=_interrupted(run),
-        )
+        yield Part(partial(_run, deployed, stack, clients, execution["name"]))
+    if answer.get("nextToken"):
+        yield ok(f"more than {MOST_RUNS} runs: python -m ops train list --stack {deployed.outputs.stack}")
+
+
+def _run(deployed: Deployed, stack: TrainingStack, clients: Clients, name: str) -> Iterator[Line]:
+    run = read_run(clients, stack, name)
+    text = f"{headline(run, deployed.now.timestamp())}{_losses(run)}"
+    yield ok(text, run=run.name, interruptions=_interrupted(run))
 
 
 def _losses(run: Run) -> str:
     count = _interrupted(run)
-    return f", interrupted {count} times so far" if count else ""
+    times = "once" if count == 1 else f"{count} times"
+    return f", interrupted {times} so far" if count else ""
 
 
 def _interrupted(run: Run) -> int:

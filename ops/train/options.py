@@ -10,11 +10,22 @@ MOST_LISTED = 1000
 # With the time that is added a run's name has at most 76, and its checkpoints have that name unless told otherwise.
 LONGEST_NAME = 60
 LONGEST_CHECKPOINT = 80
+EXAMPLES = """examples:
+  python -m ops train run --stack dev --image IMAGE --command "python train.py" --name first --follow
+  python -m ops train list --stack dev
+  python -m ops train status --stack dev RUN
+  python -m ops train logs --stack dev RUN --follow
+  python -m ops train stop --stack dev RUN"""
 
 
 def parser() -> argparse.ArgumentParser:
     """One parser for each of run, status, logs, stop and list."""
-    top = argparse.ArgumentParser(prog="python -m ops train", description=__doc__)
+    top = argparse.ArgumentParser(
+        prog="python -m ops train",
+        description="Start training runs, and show, follow and stop them.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     verbs = top.add_subparsers(dest="action", required=True, metavar="run|status|logs|stop|list")
     _add_run(verbs.add_parser("run", help="start a run", epilog=f"Takes {PERMISSIONS}."))
     status = verbs.add_parser("status", help="how a run is: attempts, hours lost, price of a useful hour")

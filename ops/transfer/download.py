@@ -17,7 +17,7 @@ from ops.capture.stack_files import StackFileError
 from ops.progress import Progress, byte_count
 from ops.stack_outputs import StackOutputsError
 from ops.transfer.fetching import fetch_files
-from ops.transfer.options import parsed, parser, settings_of
+from ops.transfer.options import given, parsed, parser, settings_of
 from ops.transfer.places import TransferError, bucket_of
 from ops.transfer.present import objects_below, unchanged_keys
 from ops.transfer.report import Report
@@ -51,6 +51,8 @@ def main(arguments: Sequence[str], make_client: Callable[..., Any] = aws_client)
 def _fetch(client: Any, bucket: str, options: argparse.Namespace, settings: Settings) -> Report:
     started = time.monotonic()
     folder = Path(options.destination)
+    if folder.exists() and not folder.is_dir():
+        raise TransferError(f"{folder} is a file. Fix: name a folder to fetch into.")
     found = _targets(client, bucket, options.source, folder)
     to_fetch = _not_here(client, bucket, found, settings)
     report = Report(
@@ -62,7 +64,7 @@ def _fetch(client: Any, bucket: str, options: argparse.Namespace, settings: Sett
     )
     if to_fetch and not options.dry_run:
         total = sum(target.length for target in to_fetch)
-        folder.mkdir(parents=True, exist_ok=True)
+        _make(folder)
         _need_space(folder, total)
         with Progress("Fetched", total, shown=byte_count) as progress:
             report.outcome, unchecked = fetch_files(client, bucket, to_fetch, settings, progress.advance)
@@ -77,6 +79,10 @@ def _fetch(client: Any, bucket: str, options: argparse.Namespace, settings: Sett
 
 def _targets(client: Any, bucket: str, source: str, folder: Path) -> Targets:
     """A prefix that ends in /, or the same without it; or the one object of that name."""
+    if source.startswith(("/", "s3://")):
+        raise TransferError(
+            f"{source} is no place in the bucket {bucket}. Fix: name what follows the bucket, such as raw/pdfs/."
+        )
     prefix = source.rstrip("/") + "/"
     objects = objects_below(client, bucket, source.rstrip("/"))
     below = {key: length for key, length in objects.items() if key.startswith(prefix)}
@@ -107,6 +113,15 @@ def _not_here(client: Any, bucket: str, found: Targets, settings: Settings) -> l
     return [target for target in found.files if target.key not in unchanged]
 
 
+def _make(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OSError(
+            f"{folder} cannot be made: {error.strerror}. Fix: name a folder that you may write to."
+        ) from error
+
+
 def _need_space(folder: Path, needed: int) -> None:
     free = shutil.disk_usage(folder).free
     if free < needed:
@@ -117,6 +132,8 @@ def _need_space(folder: Path, needed: int) -> None:
 
 def _parser() -> argparse.ArgumentParser:
     made = parser("download", __doc__, EXAMPLE)
-    made.add_argument("source", help="a prefix of the lake, such as models/fine-tuned/first/, or one key")
-    made.add_argument("destination", help="the folder to fetch into; made when it is not there")
+    made.add_argument(
+        "source", type=given, help="a prefix of the lake, such as models/fine-tuned/first/, or one key"
+    )
+    made.add_argument("destination", type=given, help="the folder to fetch into; made when it is not there")
     return made

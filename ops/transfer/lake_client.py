@@ -1,6 +1,7 @@
 """The client that the transfer manager gets: S3's own, which remembers the uploads in parts that are open."""
 
 import _thread
+import io
 import signal
 import threading
 from collections.abc import Callable, Generator, Mapping
@@ -13,6 +14,7 @@ from ops.transfer.parts import MIB
 
 # Ten of them at a time are 640 MiB.
 MOST_BYTES_IN_MEMORY = 64 * MIB
+STOPS = (signal.SIGTERM, signal.SIGHUP)
 
 
 class LakeClient:
@@ -23,6 +25,7 @@ class LakeClient:
         self.meta = client.meta
         self._open: dict[str, str] = {}
         self._lock = threading.Lock()
+        self.meta.events.register("before-call.s3.UploadPart", _in_one_piece)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._client, name)
@@ -65,6 +68,17 @@ class LakeClient:
         return answer
 
 
+def _in_one_piece(params: dict[str, Any], **rest: Any) -> None:
+    """Gives a part that is in memory to the connection as it is, which sends it by one call, and at once.
+
+    botocore makes a file of it, which is sent in pieces, and which S3 is first asked about (Expect: 100-continue). What
+    that is for, a refusal or a redirect before the bytes are sent, S3 has answered when the upload was begun.
+    """
+    if isinstance(params["body"], io.BytesIO):
+        params["body"] = params["body"].getvalue()
+        params["headers"].pop("Expect", None)
+
+
 def _interruptible(call: Callable[..., Any], asked: dict[str, Any]) -> Any:
     """s3transfer takes an interrupt in one of its threads for success; the main thread must hear of it."""
     try:
@@ -78,14 +92,17 @@ def _interruptible(call: Callable[..., Any], asked: dict[str, Any]) -> Any:
 def nothing_left_open(client: Any, bucket: str) -> Generator[LakeClient]:
     """The client for a transfer manager. Whatever upload is still open in the end is given up, by any way out.
 
-    SIGTERM, by which a container or a machine is stopped, ends the block as Ctrl-C does.
+    SIGTERM, by which a container or a machine is stopped, and SIGHUP, by which a terminal is closed or a connection
+    lost, end the block as Ctrl-C does. A SIGHUP that `nohup` has switched off stays so.
     """
     lake = LakeClient(client)
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    handled = [each for each in STOPS if signal.getsignal(each) is not signal.SIG_IGN]
+    before = {each: signal.signal(each, signal.default_int_handler) for each in handled}
     try:
         yield lake
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for each, handler in before.items():
+            signal.signal(each, handler)
         for upload_id, key in lake.open_uploads.items():
             _give_up(lake, bucket, key, upload_id)
 

@@ -52,6 +52,13 @@ def settings_of(options: argparse.Namespace) -> Settings:
     )
 
 
+def given(text: str) -> str:
+    """Not the empty text of a variable that is not set, which as a path means the folder one stands in."""
+    if text:
+        return text
+    raise argparse.ArgumentTypeError("it is empty")
+
+
 def size(text: str) -> int:
     """A length such as `500`, `64M` or `1.5GiB`, in bytes."""
     found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B)?", text.strip(), re.IGNORECASE)

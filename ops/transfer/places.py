@@ -4,6 +4,7 @@ import argparse
 import unicodedata
 from difflib import get_close_matches
 
+from components.lake_layout import EVALUATIONS, LOGS_TRAINING, MODELS, PREFIXES, PROCESSED, RAW
 from ops.stack_outputs import stack_outputs, stack_region
 
 LONGEST_KEY_BYTES = 1024
@@ -16,10 +17,10 @@ class TransferError(Exception):
 
 
 def checked_destination(text: str) -> str:
-    """`text` when it lies in the lake's layout, else TransferError with the allowed places and the nearest one."""
-    # The layout comes with the provider's SDK, which `--help` need not wait for.
-    from components.data_lake import EVALUATIONS, LOGS_TRAINING, MODELS, PREFIXES, PROCESSED, RAW
+    """`text` when it lies in the lake's layout, else TransferError with the allowed places and the nearest one.
 
+    A folder of the layout gets its /, or `a.pdf` sent to `raw/pdfs` would become an object of that name.
+    """
     key = unicodedata.normalize("NFC", text)
     roots = (RAW, PROCESSED, MODELS, EVALUATIONS, LOGS_TRAINING)
     folder = "/".join(key.split("/")[:2]) + "/"
@@ -28,7 +29,7 @@ def checked_destination(text: str) -> str:
     inside = any(key.startswith(root) or f"{key}/" == root for root in roots)
     slip = key.count("/") > 1 and folder not in PREFIXES and get_close_matches(folder, PREFIXES, 1, ALIKE)
     if inside and not slip:
-        return key
+        return f"{key}/" if f"{key}/" in (*roots, *PREFIXES) else key
     nearest = next(iter(get_close_matches(folder, [*PREFIXES, *roots], 1, 0.4)), RAW)
     raise TransferError(
         f"{text} is not in the lake's layout. Allowed: a name below {', '.join(roots)}, such as {', '.join(PREFIXES)}. The nearest is {nearest}."
@@ -46,7 +47,7 @@ def key_fault(key: str) -> str:
     if any(ord(letter) < 32 or letter == "\x7f" for letter in key):
         return "its name holds a control character, which breaks S3's listings; rename it"
     if any(part in ("", ".", "..") for part in key.split("/")):
-        return "a part of the path is empty, . or .."
+        return "a part of the path is empty, or it is . or .., which leads elsewhere"
     return ""
 
 

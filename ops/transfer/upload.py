@@ -15,7 +15,7 @@ from ops.aws_calls import AwsCallError, aws_client
 from ops.capture.stack_files import StackFileError
 from ops.progress import Progress, byte_count
 from ops.stack_outputs import StackOutputsError
-from ops.transfer.options import parsed, parser, settings_of, size
+from ops.transfer.options import given, parsed, parser, settings_of, size
 from ops.transfer.parts import PartError
 from ops.transfer.places import TransferError, bucket_of, checked_destination, key_fault
 from ops.transfer.present import objects_below, unchanged_keys
@@ -140,7 +140,9 @@ def _notes(tree: Tree) -> list[str]:
 def _parser() -> argparse.ArgumentParser:
     made = parser("upload", __doc__, EXAMPLE)
     made.add_argument(
-        "source", help="a folder, whose files go below DESTINATION; a file; or - for standard input"
+        "source",
+        type=given,
+        help="a folder, whose files go below DESTINATION; a file; or - for standard input",
     )
     made.add_argument(
         "destination", help="a place in the lake, such as raw/pdfs/ or models/fine-tuned/first/"

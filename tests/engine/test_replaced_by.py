@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.engine.replacement_facts import replaced_by
+from ops.replacements.facts import replaced_by
 
 COMPUTE_ENVIRONMENT = "aws:batch/computeEnvironment:ComputeEnvironment"
 ENDPOINT = "aws:ec2/vpcEndpoint:VpcEndpoint"

@@ -19,8 +19,8 @@ from pulumi import _types
 from ops.capture import awsx_vpc
 from ops.capture.program import PROJECT_ROOT
 from ops.capture.recording import Recording
-from tests.engine.replacement_conditions import CONDITIONS
-from tests.engine.replacement_facts import (
+from ops.replacements.conditions import CONDITIONS
+from ops.replacements.facts import (
     FACTS,
     PROVIDER,
     REPLACING,

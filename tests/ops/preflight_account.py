@@ -194,6 +194,8 @@ EVERYTHING: dict[str, Callable[..., Mapping[str, Any]]] = {
         "RegionName": RegionName,
         "RegionOptStatus": "ENABLED_BY_DEFAULT",
     },
+    "ListRequestedServiceQuotaChangeHistoryByQuota": lambda ServiceCode, QuotaCode: {"RequestedQuotas": []},
+    "GetResources": lambda TagFilters, ResourceTypeFilters: {"ResourceTagMappingList": []},
     "DescribeInstances": lambda Filters: {"Reservations": []},
     "DescribeInstanceTypeOfferings": _offerings,
     "DescribeCapacityReservations": lambda Filters: {"CapacityReservations": []},
@@ -235,10 +237,9 @@ def refuse(code: str) -> Callable[..., Mapping[str, Any]]:
 
 
 def account_without_anything() -> FakeAccount:
-    """A new account, and another one than the stack may go to: every limit is 0 and nothing exists."""
+    """A new account: every limit is 0 and nothing exists."""
     account = FakeAccount()
     account.answers |= {
-        "GetCallerIdentity": lambda: {"Account": "444455556666"},
         "GetServiceQuota": refuse("NoSuchResourceException"),
         "GetAWSDefaultServiceQuota": lambda ServiceCode, QuotaCode: {"Quota": {"Value": 0.0}},
         "GetRegionOptStatus": lambda RegionName: {"RegionOptStatus": "DISABLED"},

@@ -52,6 +52,10 @@ class World:
         ]
         self.targets = ["healthy", "healthy"]
         self.nodes = ["InService", "InService"]
+        self.weights: list[str] = []
+        self.more_runs = False
+        self.asleep = False
+        self.budget_health: dict[str, str] = {}
         self.activities: list[dict[str, Any]] = []
         self.environment: dict[str, Any] = {"status": "VALID", "state": "ENABLED"}
         self.executions: list[str] = []
@@ -59,13 +63,14 @@ class World:
         self.metrics: dict[str, list[float]] = {
             "ApproximateAgeOfOldestMessage": [40.0],
             "SearchableDocuments": [1234.0],
+            "StorageUsedInS3": [48.0 * 1024**2],
         }
         self.collection: dict[str, Any] | None = {
             "id": COLLECTION,
             "name": "ai-platform-prod",
             "status": "ACTIVE",
         }
-        self.indexes = ["documents-1"]
+        self.indexes = [("documents-1", "id-1")]
         self.alarms = {"training-run-failed": "OK"}
         self.spend: dict[str, Any] = {"ActualSpend": usd("120.5"), "ForecastedSpend": usd("280")}
         self.limit = usd("300.0")
@@ -85,7 +90,7 @@ class World:
 
     def deployed(self) -> Deployed:
         account = Account(REGION, make_client=self.account.client)
-        return Deployed(StackOutputs("prod", self.outputs), "ai-platform", account, NOW)
+        return Deployed(StackOutputs("prod", self.outputs), "ai-platform", account, NOW, self.asleep)
 
     def _answers(self) -> dict[str, Callable[..., Mapping[str, Any]]]:
         return {
@@ -104,7 +109,9 @@ class World:
                 {"computeEnvironmentName": "training-capacity-spot", "computeEnvironmentArn": ENVIRONMENT,
                  "computeResources": {"type": "SPOT", "maxvCpus": 64, "desiredvCpus": 8, "subnets": []}, **self.environment}
             ]},
-            "ListExecutions": lambda **asked: {"executions": [execution(name) for name in self.executions]},
+            "ListExecutions": lambda **asked: {
+                "executions": [execution(name) for name in self.executions], **({"nextToken": "more"} if self.more_runs else {})
+            },
             "DescribeExecution": lambda executionArn: execution(executionArn.rpartition(":")[2]),
             "ListJobs": lambda jobQueue, **asked: {"jobSummaryList": [
                 {"jobId": f"job-{name}", "jobName": f"{name}-1"} for name in self.executions if jobQueue == QUEUES[0]
@@ -122,7 +129,7 @@ class World:
             "GetCallerIdentity": lambda: {"Account": ACCOUNT_ID},
             "DescribeBudget": lambda AccountId, BudgetName: {"Budget": {
                 "BudgetName": BudgetName, "BudgetType": "COST", "TimeUnit": "MONTHLY",
-                "BudgetLimit": self.limit, **({"CalculatedSpend": self.spend} if self.spend else {}),
+                "BudgetLimit": self.limit, "HealthStatus": self.budget_health, **({"CalculatedSpend": self.spend} if self.spend else {}),
             }},
         }  # fmt: skip
 
@@ -136,10 +143,15 @@ class World:
     def _group(self, name: str) -> dict[str, Any]:
         nodes = [
             {"InstanceId": f"i-{number}", "AvailabilityZone": "eu-central-1a", "LifecycleState": state,
-             "HealthStatus": "Healthy", "ProtectedFromScaleIn": False}
+             "HealthStatus": "Healthy", "ProtectedFromScaleIn": False,
+             **({"WeightedCapacity": self.weights[number]} if self.weights else {})}
             for number, state in enumerate(self.nodes)
         ]  # fmt: skip
+        overrides = [
+            {"InstanceType": f"g5.{weight}xlarge", "WeightedCapacity": weight} for weight in self.weights
+        ]
         return {
+            "MixedInstancesPolicy": {"LaunchTemplate": {"Overrides": overrides}},
             "AutoScalingGroupName": name, "MinSize": 0, "MaxSize": 4, "DesiredCapacity": 2, "DefaultCooldown": 300,
             "AvailabilityZones": ["eu-central-1a"], "HealthCheckType": "EC2", "CreatedTime": NOW,
             "Instances": nodes,
@@ -167,8 +179,8 @@ class World:
     def _list_metrics(self, Namespace: str, MetricName: str, Dimensions: Any) -> Mapping[str, Any]:
         rows = [
             {"Namespace": Namespace, "MetricName": MetricName,
-             "Dimensions": [*Dimensions, {"Name": "IndexId", "Value": "i"}, {"Name": "IndexName", "Value": index}]}
-            for index in self.indexes
+             "Dimensions": [*Dimensions, {"Name": "IndexId", "Value": index_id}, {"Name": "IndexName", "Value": index}]}
+            for index, index_id in self.indexes
         ]  # fmt: skip
         return {"Metrics": [*rows, *rows[:1]]}
 

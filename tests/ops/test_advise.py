@@ -18,8 +18,9 @@ from ops.advise.better import better
 from ops.advise.block import render, settings
 from ops.advise.choice import Choice, choose, elsewhere
 from ops.advise.fits import fits, usable_bytes
-from ops.advise.hardware import CHIPS, peak_flops
+from ops.advise.hardware import CHIPS, chip_of, peak_flops
 from ops.advise.models import BILLION, model_like, model_of_size, parse_size
+from ops.advise.practice import BANDS, Band, practice_for
 from ops.advise.question import TASKS, Question
 
 TODAY = date(2026, 12, 2)
@@ -59,6 +60,77 @@ def test_inferentia_is_the_cheaper_alternative_of_a_small_server(
     assert (choice.cheaper.usd_hour or 9) < (choice.answer.usd_hour or 0)
     assert command.main(["gpu", "--task", "inference", "--parameters", size], TODAY) == 0
     assert "Cheaper, with less compatibility: inf2.xlarge" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("region", ["us-east-1", "eu-west-3"])
+@pytest.mark.parametrize("band", BANDS, ids=lambda band: f"{band.task}-{band.name}")
+def test_practice_is_worked_out_alike_over_a_whole_band_and_everywhere(band: Band, region: str) -> None:
+    expected = {"inference": {"g5.xlarge"}, "lora": {"g5.2xlarge", "g5.4xlarge"}, "full": {"p4d.24xlarge"}, "pretrain": {"p5.48xlarge"}}  # fmt: skip
+    usual = {"p4d.24xlarge"} if band.name == "30B-70B" else expected[band.task]
+    for share in (0, 0.25, 0.5, 0.75, 1):
+        size = band.from_billions + share * (min(band.to_billions, 400) - band.from_billions)
+        practice = practice_for(Question(task=band.task, model=model_of_size(size * BILLION), region=region))
+        assert practice and practice.instance_type in usual, (
+            f"{size:.1f}B is answered otherwise than 7B or 30B"
+        )
+
+
+def test_practice_takes_a_host_that_holds_the_checkpoint() -> None:
+    """14B: 26 GiB in 16 bits and 2 for the script, of 28 that g5.2xlarge gives a job."""
+    for size, expected in (("7B", "g5.2xlarge"), ("13.5B", "g5.2xlarge"), ("14.5B", "g5.4xlarge")):
+        practice = practice_for(asked("lora", size).question)
+        assert practice and practice.instance_type == expected, (
+            "a script would be killed while it reads the weights"
+        )
+
+
+def test_practice_does_not_know_the_wishes_of_one_question() -> None:
+    wish = asked("inference", "7B", precision="bf16", context=32_000, load=8)
+    assert wish.practice and wish.practice.instance_type == "g5.xlarge" and not wish.follows_practice
+
+
+def test_a_small_pre_training_takes_no_more_than_it_needs() -> None:
+    choice = asked("pretrain", "1B")
+    assert choice.practice is None and choice.answer and (choice.answer.usd_hour or 1e9) < 10
+    assert (choice.answer.hours(choice.question) or 1e9) <= 14 * 24
+
+
+def test_gpus_among_which_heads_cannot_be_shared_alike_are_not_taken() -> None:
+    """28 query heads on 8 GPUs; at this load 4 of g5.48xlarge hold too little, and 8 would hold it."""
+    question = Question(task="inference", model=model_like("qwen2.5-7b"), region="us-east-1", precision="bf16", context=131_072, load=9)  # fmt: skip
+    found = fits(question)
+    assert found and "g5.48xlarge" not in {fit.entry.instance_type for fit in found}, "vLLM would not start"
+    assert all(28 % fit.accelerators == 0 for fit in found if fit.entry.accelerator_kind == "nvidia")
+
+
+def test_fewer_bits_are_told_where_they_cost_much_less(capsys: pytest.CaptureFixture[str]) -> None:
+    choice = asked("inference", "70B")
+    assert choice.quantised and choice.answer
+    precision, fit = choice.quantised
+    assert (precision, fit.entry.instance_type) == ("int8", "g7e.2xlarge")
+    assert (fit.usd_hour or 9) < 0.5 * (choice.answer.usd_hour or 0)
+    assert fit.each_bytes == choice.question.with_precision("int8").need().each_bytes(1)
+    assert asked("inference", "7B").quantised is None, "nothing of it is cheaper by much"
+    assert asked("inference", "70B", precision="bf16").quantised is None, "nobody wants to be asked twice"
+    assert command.main(["--task", "inference", "--parameters", "70B"], TODAY) == 0
+    assert "With int8 weights: g7e.2xlarge, on demand 3.363 USD/h" in capsys.readouterr().out
+
+
+def test_neuron_is_an_alternative_only_where_it_is_cheaper() -> None:
+    long_context = asked("inference", "8B", precision="bf16", context=32_000, load=8)
+    assert any(fit.entry.accelerator_kind == "neuron" for fit in long_context.all_fits)
+    assert long_context.cheaper is None, "a dearer server would be called the cheaper one"
+    assert asked("lora", "7B").cheaper is None, "training images do not run on Neuron"
+
+
+def test_a_type_of_unknown_speed_is_not_said_to_be_too_small(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["--task", "lora", "--parameters", "7B", "--tokens", "10M", "--days", "2"]
+    assert command.main(arguments, TODAY) == 0
+    told = capsys.readouterr().out
+    assert "g5.2xlarge, which practice takes for 7B-13B, has no published bf16 speed to plan days by" in told
+    assert "types without a published peak are left out" in told
+    assert command.main(["--task", "lora", "--parameters", "7B", "--batch", "64"], TODAY) == 0
+    assert "g5.2xlarge, which practice takes for 7B-13B, does not hold it" in capsys.readouterr().out
 
 
 def test_full_fine_tuning_of_70b_does_not_fit_one_p4d(capsys: pytest.CaptureFixture[str]) -> None:
@@ -126,7 +198,7 @@ def test_a_region_without_the_usual_type_gets_another_and_is_told(capsys: pytest
     )
     assert command.main(["--task", "pretrain", "--parameters", "7B", "--region", "eu-central-1"], TODAY) == 0
     told = capsys.readouterr().out
-    assert "p5.48xlarge, which practice takes for any size, is not sold in eu-central-1" in told
+    assert "p5.48xlarge, which practice takes for 7B and more, is not sold in eu-central-1" in told
     assert "prices of eu-central-1 are not in the table, so those of us-east-1 are shown" in told
 
 
@@ -206,6 +278,12 @@ def test_quantised_weights_in_the_block_are_said_to_be_stored_so() -> None:
     assert any("must be stored in int8" in line for line in render(settings(choice), "int8"))
 
 
+def test_the_a100_of_80_gb_has_its_own_memory_speed() -> None:
+    small, large = find("p4d.24xlarge"), find("p4de.24xlarge")
+    assert small and large
+    assert (chip_of(small).memory_gb_per_second, chip_of(large).memory_gb_per_second) == (1555, 2039)
+
+
 def test_every_accelerator_of_the_platform_is_described() -> None:
     entries = [
         entry for region in ("us-east-1", "us-west-2") for name in sold_in(region) if (entry := find(name))
@@ -213,6 +291,8 @@ def test_every_accelerator_of_the_platform_is_described() -> None:
     assert not {entry.accelerator for entry in entries} - set(CHIPS), "its speed and link would not be known"
     p5 = find("p5.48xlarge")
     assert p5 and peak_flops(p5) == 8 * 989e12
+    ultra = find("p6-b300.48xlarge")
+    assert ultra and peak_flops(ultra) == 8 * 2250e12, "pre-training could not be planned on it"
     part = find("g6f.4xlarge")
     assert part is None or peak_flops(part) is None, "half a GPU would count as a whole one"
 
@@ -226,6 +306,7 @@ def test_json_is_one_document_with_the_same_answer(capsys: pytest.CaptureFixture
     )
     assert all(part["formula"] and part["source"] for part in document["memory"]["parts"])
     assert document["assumptions"] and document["warning"] and document["stack_file"]
+    assert "Karpenter" in document["answer"]["price_source"], "a price without its source"
     low, high = document["answer"]["usd_per_useful_hour_on_spot"]
     assert low == high == pytest.approx(0.509 / document["answer"]["useful_share_on_spot"])
 
@@ -238,7 +319,7 @@ def test_every_answer_prints_its_assumptions_prices_with_days_and_age(
     for words in (
         "on demand 1.006 USD/h in us-east-1 (2026-07-20)", "spot 0.425 to 0.451 (2026-01-29)", "per useful hour",
         ">20% interrupted in a month (Spot Advisor, 2025-06-28)", "the shape of mistral-7b", "4 requests of 4096 tokens",
-        "90% of the memory", "an interruption every 4 h", "Warning: The oldest of these prices was read on 2025-06-28",
+        "90% of the memory", "an interruption every 4 h", "Spot Advisor, 2025-06-28, and of the region", "Warning: The oldest of these prices was read on 2025-06-28",
         "2 x 32 layers x 8 key-value heads x 128 x 2 bytes x 4096 tokens x 4 requests",
     ):  # fmt: skip
         assert words in told
@@ -271,6 +352,10 @@ def test_room_is_told_for_requests(capsys: pytest.CaptureFixture[str]) -> None:
         (["gpu", "--task", "lora", "--parameters", "7B", "--precision", "fp8"], "fp8 is for inference"),
         (["gpu", "--task", "pretrain", "--parameters", "7B", "--tokens", "many"], "number of tokens"),
         (["gpu", "--task", "lora", "--parameters", "7B", "--days", "nan"], "must be a number"),
+        (["gpu", "--task", "lora", "--parameters", "7B", "--days", "2"], "--days needs --tokens"),
+        (["gpu", "--task", "lora", "--like", "gpt-9"], "llama-3.1-8b"),
+        (["gpu", "--task", "lora", "--parameters", "0B"], "1M to 10000B"),
+        (["gpu", "--task", "lora", "--parameters", "1000000B"], "number of parameters"),
         (["gpu", "--task", "lora", "--parameters", "7B", "--region", "Ohio"], "region"),
         (["gpu", "--task", "lora", "--parameters", "7B", "--context", "0"], "whole number"),
         (["--parameters", "7B"], "--task"),

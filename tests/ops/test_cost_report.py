@@ -2,6 +2,7 @@
 
 import json
 import xml.etree.ElementTree as ElementTree
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
@@ -73,6 +74,22 @@ class TestReport:
         found = estimated(resource(KEY), prices=Prices(services=elsewhere))
         told = "\n".join(text([Column("real", found)], Usage(), ""))
         assert "1.5 / unit*" in told and "no price of the stack's region is known" in told
+
+    def test_a_star_is_for_the_stacks_that_have_the_row(self) -> None:
+        table = {("KMS", "key", "us-east-1"): service_price("KMS", "key", 1.5, "us-east-1")}
+        here = estimated(resource(KEY), prices=Prices(services=table))
+        there = replace(here, region="us-east-1")
+        empty = estimated()
+
+        def stars(*found: Estimate) -> list[bool]:
+            return [
+                row.is_starred
+                for row in rows([Column(str(number), item) for number, item in enumerate(found)])
+            ]
+
+        assert stars(here) == [True] and stars(there) == [False]
+        assert stars(empty, there) == [False], "the first stack is elsewhere, and has no such thing"
+        assert stars(there, here) == [True], "it is not the price of the second"
 
     def test_what_has_no_price_is_told_with_its_stacks(self) -> None:
         database = resource("aws:rds/instance:Instance", "database")

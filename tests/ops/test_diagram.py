@@ -12,7 +12,8 @@ from ops import diagram
 from ops.capture.program import PROJECT_ROOT, record
 from ops.capture.recording import RecordedResource, Recording
 from ops.diagram.command import PICTURES, main
-from ops.diagram.page import STACKS, page, readme
+from ops.diagram.network import ASSOCIATION, ROUTE_TABLE
+from ops.diagram.page import STACKS, MissingBlock, page, readme
 from ops.judges.pictures import MOST_CHARACTERS, MOST_EDGES
 from recordings import recorded
 
@@ -40,7 +41,7 @@ def test_the_kept_pictures_are_what_the_program_builds() -> None:
 
 
 def test_a_readme_without_the_block_is_refused() -> None:
-    with pytest.raises(LookupError, match="components prod"):
+    with pytest.raises(MissingBlock, match="components prod"):
         readme("# ai-platform\n", {"prod": recorded("prod")})
 
 
@@ -94,6 +95,62 @@ def test_a_nat_gateway_changes_the_network_and_the_components() -> None:
     assert "component_rag -.-> private_subnets" in network, "the tasks moved"
     components = added(diagram.component_diagram(before), diagram.component_diagram(after))
     assert components == {'subgraph network["network: 10.20.0.0/16, 2 zones, 1 NAT gateway"]'}
+
+
+def test_a_fleet_more_is_a_component_more() -> None:
+    fleets = [
+        {
+            "name": "inference",
+            "purpose": "inference",
+            "instanceTypes": ["g5.xlarge"],
+            "nodeImage": "ecs-gpu",
+            "maximum": 1,
+        },
+        {
+            "name": "end",
+            "purpose": "inference",
+            "instanceTypes": ["g5.xlarge"],
+            "nodeImage": "ecs-gpu",
+            "maximum": 1,
+        },
+    ]
+    one, two = (record("staging", changes={"gpuFleets": some}) for some in (fleets[:1], fleets))
+    assert added(diagram.component_diagram(one), diagram.component_diagram(two)) == {
+        'gpu_end["gpu-end<br/>Auto Scaling, ECS"]',
+        'gpu_end -->|"joins"| cluster',
+    }
+
+
+def test_without_the_api_nobody_comes_in_and_nothing_builds_it() -> None:
+    before = diagram.component_diagram(recorded("dev"))
+    after = diagram.component_diagram(record("dev", changes={"ragService": False}))
+    assert added(after, before) == {
+        'clients_in_the_network -->|"HTTP 80"| rag',
+        'clients_in_the_network{{"clients in the network"}}',
+        'rag -->|"calls"| Bedrock',
+        'rag -->|"reads"| rag_build',
+        'rag -->|"reads"| vector_store',
+        "rag -.-> cluster",
+        'rag["rag<br/>ECS, Load Balancing"]',
+        'rag_build["rag-build<br/>ECR"]',
+    }
+    assert added(before, after) == set()
+
+
+def test_every_subnet_of_a_shared_route_table_has_its_way_out() -> None:
+    before = recorded("dev")
+    tables = {item.name: item.urn for item in before.of_type(ROUTE_TABLE)}
+    shared = {"routeTableId": frozenset({tables["network-vpc-public-1"]})}
+    resources = tuple(
+        replace(item, property_dependencies={**item.property_dependencies, **shared})
+        if (item.type, item.name) == (ASSOCIATION, "network-vpc-private-1")
+        else item
+        for item in before.resources
+    )
+    lines = added(
+        diagram.network_diagram(before), diagram.network_diagram(replace(before, resources=resources))
+    )
+    assert lines == {'Subnet_network_vpc_private_1 -->|"0.0.0.0/0"| InternetGateway_network_vpc'}
 
 
 def test_an_opened_security_group_is_one_more_arrow() -> None:

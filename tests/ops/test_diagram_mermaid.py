@@ -42,6 +42,7 @@ def test_names_are_what_mermaid_takes(key: str, expected: str) -> None:
 
 def test_nothing_in_a_label_is_taken_for_syntax() -> None:
     assert escaped('a "b" <c> #d') == "a #quot;b#quot; #lt;c#gt; #35;d"
+    assert escaped("`e` %%{f}") == "#96;e#96; #37;#37;{f}"
 
 
 @pytest.mark.parametrize(

@@ -196,6 +196,34 @@ def test_a_dry_run_makes_nothing(lake: Lake, tmp_path: Path, capsys: pytest.Capt
     assert "To be fetched: 1 (1 bytes); unchanged: 0" in capsys.readouterr().out
 
 
+def test_what_cannot_be_a_folder_is_told(
+    lake: Lake, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lake.put("raw/a", b"a")
+    (tmp_path / "file").write_bytes(b"mine")
+    assert run("raw/a", tmp_path / "file") == 2
+    assert f"{tmp_path / 'file'} is a file. Fix: name a folder" in capsys.readouterr().err
+    assert run("raw/a", tmp_path / "file" / "below") == 1
+    assert "below cannot be made: Not a directory. Fix: " in capsys.readouterr().err
+    assert (tmp_path / "file").read_bytes() == b"mine"
+
+
+@pytest.mark.parametrize("source", ["/raw/a", f"s3://{BUCKET}/raw/a"])
+def test_a_source_is_named_without_its_bucket(
+    lake: Lake, tmp_path: Path, source: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lake.put("raw/a", b"a")
+    assert run(source, tmp_path) == 2
+    assert "Fix: name what follows the bucket, such as raw/pdfs/." in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("arguments", [["", "here"], ["raw/", ""]])
+def test_an_empty_name_is_not_taken_for_everything_or_for_here(arguments: list[str]) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        run(*arguments)
+    assert stopped.value.code == 2
+
+
 def test_nothing_there_is_a_failure(lake: Lake, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("raw/nothing/", tmp_path) == 1
     assert "s3://lake-abc/raw/nothing/ holds nothing" in capsys.readouterr().err

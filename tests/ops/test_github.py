@@ -1,6 +1,8 @@
 """One comment, one issue: told once, changed afterwards, closed at the end; against a stand-in for GitHub's API."""
 
 import json
+import socket
+import threading
 from collections.abc import Generator
 from pathlib import Path
 from typing import Any
@@ -147,6 +149,40 @@ def test_a_text_cannot_break_out_of_its_block() -> None:
     assert fenced("a\n```\n# b").splitlines() == ["````text", "a", "```", "# b", "````"]
 
 
+def test_a_comment_of_somebody_who_has_left_is_passed_by(github: FakeGitHub, report: Path) -> None:
+    github.comments.append({"id": 1, "user": None, "body": "was here"})
+    assert github.run(*_comment(report)) == 0
+    assert len(github.comments) == 2
+
+
+def test_an_answer_that_is_no_list_is_told(
+    github: FakeGitHub, report: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    github.refusal = json_reply({"message": "moved"})
+    assert github.run(*_comment(report)) == 1
+    assert "something else than a list: {'message': 'moved'}" in capsys.readouterr().err
+
+
+def _answer_half(listener: socket.socket) -> None:
+    connection, _ = listener.accept()
+    with connection:
+        connection.recv(65_536)
+        connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n[")
+
+
+def test_a_connection_that_breaks_is_told(report: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        half = threading.Thread(target=_answer_half, args=(listener,))
+        half.start()
+        environment = {
+            "GITHUB_REPOSITORY": "octo-org/ai-platform", "GITHUB_TOKEN": "t0ken",
+            "GITHUB_API_URL": f"http://127.0.0.1:{listener.getsockname()[1]}",
+        }  # fmt: skip
+        assert command.main(_comment(report), environment) == 1
+        half.join()
+    assert "GitHub could not be asked for GET issues/12/comments" in capsys.readouterr().err
+
+
 def test_a_refusal_is_told_without_the_token(
     github: FakeGitHub, report: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -154,6 +190,7 @@ def test_a_refusal_is_told_without_the_token(
     assert github.run(*_comment(report)) == 1
     told = capsys.readouterr().err
     assert "refused GET issues/12/comments" in told and "not accessible by integration" in told
+    assert "Fix: give the job `issues: write`" in told and told.count("\n") == 1
     assert "t0ken" not in told
 
 

@@ -13,6 +13,7 @@ from botocore.exceptions import NoCredentialsError
 from components.machine_images import IMAGE_PARAMETERS
 from ops.aws_calls import AwsCallError
 from ops.capture.program import PROJECT_ROOT, record
+from ops.capture.stack_files import StackFileError
 from ops.images import command
 from ops.images.command import EVERY_IMAGE, images_in_use
 from ops.images.lookup import ImageLookupError, described, newest_images
@@ -255,6 +256,33 @@ def test_missing_credentials_are_a_sentence_and_exit_code_1(
     monkeypatch.setattr(command, "run", with_root)
     assert command.main(["--stack", "dev"]) == 1
     assert "AWS failed at reading the newest images: Unable to locate credentials." in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("pins", ["ami-1", "[ami-1]", "{dlami: null}", "{dlami: 5}", "{secure: v1:abc}"])
+def test_pins_of_another_shape_are_wrong_usage_and_stay(
+    project: Callable[[str], Path], aws: Images, pins: str
+) -> None:
+    path = project(f"config:\n  ai-platform:machineImages: {pins}\n")
+    before = path.read_bytes()
+    with pytest.raises(StackFileError, match=r"machineImages in Pulumi\.dev\.yaml is .*Fix: write it as in"):
+        run(path, aws)
+    assert path.read_bytes() == before
+
+
+def test_a_writing_that_fails_leaves_the_file_whole(
+    project: Callable[[str], Path], aws: Images, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = project(f"config:\n  ai-platform:machineImages: {{dlami: {OLD}}}\n")
+    before = path.read_bytes()
+
+    def full(self: Path, target: Path) -> None:
+        raise OSError("no space left")
+
+    monkeypatch.setattr(Path, "replace", full)
+    with pytest.raises(OSError, match="no space left"):
+        run(path, aws)
+    assert path.read_bytes() == before, "a stack file cut short loses the stack's configuration"
+    assert [item.name for item in path.parent.iterdir() if item.name.endswith(".part")] == []
 
 
 def test_an_unknown_stack_is_wrong_usage(capsys: pytest.CaptureFixture[str]) -> None:

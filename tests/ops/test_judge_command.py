@@ -94,12 +94,18 @@ def test_a_judge_that_is_missing_fails_in_ci_and_is_told_elsewhere(
     )
 
 
-def test_a_judge_that_breaks_down_fails_everywhere(
+def test_a_judge_that_breaks_down_fails_everywhere_and_silences_no_other(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     fail(monkeypatch, JudgeFailed("out of memory"))
-    assert main(["--only", "iam", "--stack", "dev"]) == 1
-    assert capsys.readouterr().err == "out of memory\n"
+    assert main(["--only", "iam", "--only", "botocore", "--stack", "dev"]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "iam        broke down: out of memory" and "0 findings" in lines[1]
+
+
+def test_a_judge_named_twice_is_asked_once(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--only", "botocore", "--only", "botocore", "--stack", "dev"]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 1
 
 
 def test_json_is_one_document(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -55,6 +55,14 @@ def test_a_state_that_calls_no_operation_of_aws_is_seen() -> None:
     assert found == ["Submit: AWS has no operation SubmitTheJob in batch."]
 
 
+@pytest.mark.parametrize("holder", ["Branches", "ItemProcessor", "Iterator"])
+def test_a_state_inside_of_another_is_judged_too(holder: str) -> None:
+    call = {"Type": "Task", "Resource": "arn:aws:states:::aws-sdk:batch:submitTheJob"}
+    inner = {"States": {"Inner": call}}
+    found = state("Wait", Type="Map", **{holder: [inner] if holder == "Branches" else inner})
+    assert found == ["Inner: AWS has no operation SubmitTheJob in batch."], "a state in there is never seen"
+
+
 def test_a_state_with_a_parameter_that_does_not_exist_or_is_missing_is_seen() -> None:
     found = state("Submit", Parameters={"JobName.$": "$.name", "JobQueue": "spot", "Definition": "x"})
     assert found == [

@@ -76,3 +76,14 @@ def test_a_judge_that_breaks_down_is_not_taken_for_one_that_finds_nothing(tmp_pa
     os.chmod(program, 0o755)
     with pytest.raises(JudgeFailed, match="broken ended with 3: out of memory"):
         ask([program], allowed=(0, 1))
+
+
+@pytest.mark.parametrize(
+    ("printed", "told"), [("Usage: lint FILE", "Usage: lint FILE"), ("", "nothing at all")]
+)
+def test_a_judge_that_gives_no_json_has_broken_down(tmp_path: Path, printed: str, told: str) -> None:
+    program = tmp_path / "chatty"
+    program.write_text(f"#!/bin/sh\necho '{printed}'\n", encoding="utf-8")
+    os.chmod(program, 0o755)
+    with pytest.raises(JudgeFailed, match=f"chatty gave no JSON: {told}"):
+        ask([program], allowed=(0,))

@@ -34,6 +34,13 @@ def test_an_acceptance_covers_its_rule_subject_and_stacks_only(acceptance: Accep
     assert (stale == []) is covered, "an entry that nothing needs would stay for ever"
 
 
+def test_an_acceptance_is_told_for_each_named_stack_that_does_not_need_it() -> None:
+    wide = Acceptance(judge="checkov", rule="CKV_1", subject="*", reason="ours", stacks=("dev", "prod"))
+    standing, covered, stale = split([FINDING], [wide])
+    assert (standing, covered) == ([], [FINDING])
+    assert [item.stacks for item in stale] == [("dev",)], "it would hide a fault there for ever"
+
+
 @pytest.mark.parametrize(
     ("text", "problem"),
     [

@@ -1,5 +1,6 @@
 """The judges with an environment of their own: each sees a planted fault. Without it they are skipped, and in CI they fail."""
 
+import json
 import os
 from dataclasses import replace
 from pathlib import Path
@@ -7,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from ops.capture.recording import RecordedResource
+from ops.diagram.mermaid import RESERVED, Chart
 from ops.judges import checkov
 from ops.judges.checkov import checkov_findings
 from ops.judges.environment import JudgeFailed, JudgeMissing, isolated, node
@@ -19,6 +21,8 @@ FILES = "aws:efs/fileSystem:FileSystem"
 LOCK = "aws:s3/bucketPublicAccessBlock:BucketPublicAccessBlock"
 INGRESS = "aws:vpc/securityGroupIngressRule:SecurityGroupIngressRule"
 TEMPLATE = "aws:ec2/launchTemplate:LaunchTemplate"
+BUCKET_POLICY = "aws:s3/bucketPolicy:BucketPolicy"
+PUBLIC = {"Effect": "Allow", "Principal": "*", "Action": "s3:GetObject", "Resource": "arn:aws:s3:::lake/*"}
 WORKFLOW = """on: pull_request_target
 jobs:
   build:
@@ -56,7 +60,7 @@ def mermaid() -> None:
 
 
 def planted(item: RecordedResource) -> RecordedResource:
-    """The same resource with a fault, for four types."""
+    """The same resource with a fault, for five types."""
     if item.type == FILES:
         return replace(item, inputs={**item.inputs, "encrypted": False})
     if item.type == LOCK:
@@ -65,6 +69,10 @@ def planted(item: RecordedResource) -> RecordedResource:
         return replace(
             item, inputs={"cidrIpv4": "0.0.0.0/0", "ipProtocol": "tcp", "fromPort": 22, "toPort": 22}
         )
+    if item.type == INGRESS and item.name.startswith("rag-balancer-port"):
+        return replace(item, inputs={"cidrIpv4": "0.0.0.0/0", "ipProtocol": "-1", "description": "all"})
+    if item.type == BUCKET_POLICY:
+        return replace(item, inputs={**item.inputs, "policy": json.dumps({"Statement": [PUBLIC]})})
     if item.type == TEMPLATE:
         return replace(item, inputs={**item.inputs, "metadataOptions": {"httpTokens": "optional"}})
     return item
@@ -77,9 +85,12 @@ def test_checkov_sees_what_is_planted_and_nothing_else() -> None:
     standing = split(checkov_findings({"dev": faulty}), accepted())[0]
     seen = {(item.rule, item.subject.split()[0]) for item in standing}
     assert seen == {
+        ("CKV_AWS_23", "rag-balancer-into-tasks"),
         ("CKV_AWS_24", "rag-balancer-into-tasks"),
+        ("CKV_AWS_277", "rag-balancer-port-80"),
         ("CKV_AWS_42", "shared-files-files"),
         ("CKV_AWS_54", "data-lake-public-access"),
+        ("CKV_AWS_70", "data-lake-tls-only"),
         ("CKV_AWS_79", "gpu-notebook-template"),
         ("CKV2_AWS_6", "data-lake-bucket"),
     }
@@ -126,6 +137,19 @@ def test_a_picture_that_mermaid_cannot_parse_is_seen() -> None:
         "word": "flowchart LR\n  end --> b",
     }
     assert {item.subject for item in syntax_findings(charts)} == {"bad", "word"}
+
+
+@pytest.mark.usefixtures("mermaid")
+def test_words_of_mermaid_and_odd_letters_break_no_picture() -> None:
+    chart = Chart()
+    for number, text in enumerate(["`a`", '"b"', "%%{init}", "[c", "d|e", "f;", "#g", "(h)", "<i>", "j\\"]):
+        chart.node(f"n{number}", text, "below", shape="store")
+        chart.group(f"frame {number}", text).node(f"in {number}", text)
+        chart.edge(f"n{number}", f"in {number}", text)
+    for word in sorted(RESERVED):
+        chart.group(f"of {word}", word).node(word, word)
+        chart.edge(word, "n0")
+    assert syntax_findings({"odd": chart.render()}) == []
 
 
 @pytest.mark.usefixtures("mermaid")

@@ -81,6 +81,7 @@ def test_keys_that_a_person_chose_stay_as_they_are() -> None:
         ("capacityProviderStrategies", True, "capacity_provider_strategy"),
         ("cidrIpv4", False, "cidr_ipv4"),
         ("ingress", True, "ingress"),
+        ("instanceTypes", False, "instance_type"),
         ("subnetIds", False, "subnet_ids"),
     ],
 )
@@ -101,6 +102,19 @@ def test_a_document_that_mentions_another_resource_stays_readable() -> None:
     document = json.dumps({"Statement": []})
     policy = made("aws:s3/bucketPolicy:BucketPolicy", "tls", {"policy": "lake"}, policy=document)
     assert values(made(BUCKET, "lake"), policy) == {"policy": document}
+
+
+@pytest.mark.parametrize("kind", ["Egress", "Ingress"])
+def test_a_rule_for_all_protocols_and_addresses_has_ports_that_a_judge_looks_for(kind: str) -> None:
+    type_ = f"aws:vpc/securityGroup{kind}Rule:SecurityGroup{kind}Rule"
+    opened = values(made(type_, "all", ipProtocol="-1", cidrIpv4="0.0.0.0/0"))
+    assert (opened["from_port"], opened["to_port"]) == (-1, -1), "checkov would take it for closed"
+    assert "from_port" not in values(made(type_, "own", ipProtocol="-1", referencedSecurityGroupId="sg-1"))
+    assert values(made(type_, "ssh", ipProtocol="tcp", fromPort=22, toPort=22))["from_port"] == 22
+
+
+def test_the_files_of_a_function_stay_out_of_a_plan() -> None:
+    assert values(made("aws:lambda/function:Function", "f", code={"a.py": {"file": "a.py"}})) == {}
 
 
 def test_no_secret_gets_into_a_plan() -> None:

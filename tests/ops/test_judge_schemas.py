@@ -14,6 +14,9 @@ from recordings import recorded
 TODAY = datetime.date(2026, 12, 1)
 LOG_GROUP = "aws:cloudwatch/logGroup:LogGroup"
 FUNCTION = "aws:lambda/function:Function"
+GROUP = "aws:autoscaling/group:Group"
+PROVIDER = "aws:ecs/capacityProvider:CapacityProvider"
+SERVICE = "aws:ecs/service:Service"
 FILES = "aws:efs/fileSystem:FileSystem"
 COLLECTION = "aws:opensearch/serverlessCollection:ServerlessCollection"
 TASK = "aws:ecs/taskDefinition:TaskDefinition"
@@ -49,6 +52,13 @@ def test_the_stacks_pass(platform: Recording) -> None:
         (COLLECTION, {"type": "VECTOR"}, "schema type"),
         (RULES, {"rules": [{"transitions": [{"storageClass": "COLD"}]}]}, "schema rules[].transitions[].storageClass"),
         (TASK, {"cpu": "256", "memory": "4096"}, "fargate-size"),
+        (GROUP, {"healthCheckType": "ECS"}, "schema healthCheckType"),
+        (GROUP, {"initialLifecycleHooks": [{"name": "boot finished"}]}, "schema initialLifecycleHooks[].name"),
+        (PROVIDER, {"autoScalingGroupProvider": {"managedDraining": "ON"}},
+         "schema autoScalingGroupProvider.managedDraining"),
+        (PROVIDER, {"autoScalingGroupProvider": {"managedScaling": {"targetCapacity": 101}}},
+         "schema autoScalingGroupProvider.managedScaling.targetCapacity"),
+        (SERVICE, {"capacityProviderStrategies": [{"weight": 1001}]}, "schema capacityProviderStrategies[].weight"),
     ],
 )  # fmt: skip
 def test_a_value_that_aws_would_refuse_is_seen(type_: str, inputs: dict[str, Any], rule: str) -> None:
@@ -68,6 +78,12 @@ def test_every_row_of_the_table_can_say_no(cloudformation_type: str, part: str) 
     assert any(complaints(schema, value) for value in (-1, "no such value", ["no such value"]))
     bare = {key: value for key, value in schema.items() if key not in ("description", "definitions", "type")}
     assert bare, "only a value of another type would be refused, which the provider sees itself"
+
+
+@pytest.mark.parametrize("region", ["eu-nowhere-1", "ap-southeast-7"])
+def test_a_region_without_a_schema_of_its_own_is_judged_all_the_same(region: str) -> None:
+    schema = part_schema(region, "AWS::OpenSearchServerless::Collection", "Type")
+    assert complaints(schema, "VECTOR"), "a stack there would end in a traceback, or pass unread"
 
 
 @pytest.mark.parametrize(("type_", "path"), sorted({row[:2] for row in ROWS}))

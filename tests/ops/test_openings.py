@@ -6,7 +6,17 @@ from typing import Any
 import pytest
 
 from ops.capture.recording import RecordedResource, Recording
-from ops.openings import EGRESS, GROUPS, INGRESS, OLDER_RULE, Direction, Opening, openings
+from ops.openings import (
+    EGRESS,
+    GROUPS,
+    INGRESS,
+    OLDER_RULE,
+    PREFIX_LIST,
+    PREFIX_LIST_ENTRY,
+    Direction,
+    Opening,
+    openings,
+)
 from recordings import STACKS, previewed, recorded
 
 
@@ -101,3 +111,12 @@ def test_the_internet_is_told_from_a_network(peer: str, expected: bool) -> None:
     item = Opening(security_group="g", group_urn="", direction=Direction.IN, protocol="tcp", from_port=1, to_port=1,
                    peer=peer, urn="")  # fmt: skip
     assert item.is_internet is expected
+
+
+def test_a_prefix_list_of_the_program_is_as_many_openings_as_it_has_entries() -> None:
+    made = _resource(PREFIX_LIST, "ours", entries=[{"cidr": "10.0.0.0/8"}])
+    made = replace(made, outputs={"id": "pl-ours"})
+    entry = _resource(PREFIX_LIST_ENTRY, "more", prefixListId="pl-ours", cidr="0.0.0.0/0")
+    other = _resource(PREFIX_LIST_ENTRY, "other", prefixListId="pl-other", cidr="::/0")
+    rule = _resource(INGRESS, "r", securityGroupId="sg-1", ipProtocol="tcp", fromPort=5, toPort=5, prefixListId="pl-ours")  # fmt: skip
+    assert [item.peer for item in _of(made, entry, other, rule)] == ["10.0.0.0/8", "0.0.0.0/0"]

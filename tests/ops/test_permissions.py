@@ -8,7 +8,7 @@ import pytest
 
 from ops.capture.recording import RecordedResource, Recording, Unknown
 from ops.permissions import (
-    ATTACHMENT,
+    ATTACHMENTS,
     DATA_POLICY,
     LAMBDA_PERMISSION,
     ROLE,
@@ -47,7 +47,7 @@ def test_no_statement_of_a_stack_is_passed_over(platform: Recording) -> None:
 
 def test_every_data_policy_and_attachment_of_a_stack_is_told(platform: Recording) -> None:
     told = {item.urn for item in permissions(platform)}
-    for type_ in (DATA_POLICY, ATTACHMENT):
+    for type_ in (DATA_POLICY, *ATTACHMENTS):
         assert {item.urn for item in platform.of_type(type_)} <= told
 
 
@@ -102,7 +102,7 @@ def test_a_role_may_carry_its_policies_itself() -> None:
 
 
 def test_an_attached_policy_of_aws_is_told_by_its_name() -> None:
-    found = one(ATTACHMENT, role="boss", policyArn="arn:aws:iam::aws:policy/AdministratorAccess")
+    found = one(ATTACHMENTS[1], role="boss", policyArn="arn:aws:iam::aws:policy/AdministratorAccess")
     assert (found.principals, found.managed_policy) == (
         ("boss",),
         "arn:aws:iam::aws:policy/AdministratorAccess",
@@ -126,3 +126,13 @@ def test_a_data_policy_gives_each_rule_to_its_principals() -> None:
     rules = [{"ResourceType": "index", "Resource": ["index/a/*"], "Permission": ["aoss:ReadDocument"]}]
     found = one(DATA_POLICY, policy=json.dumps([{"Principal": ["arn:reader"], "Rules": rules}]))
     assert (found.kind, found.principals, found.actions) == ("data", ("arn:reader",), ("aoss:ReadDocument",))
+
+
+def test_what_a_user_or_a_group_holds_is_theirs() -> None:
+    document = policy(Action="s3:GetObject", Resource="a")
+    for key, kind in (
+        ("user", "aws:iam/userPolicy:UserPolicy"),
+        ("group", "aws:iam/groupPolicy:GroupPolicy"),
+    ):
+        found = one(kind, policy=document, **{key: "somebody"})
+        assert (found.kind, found.principals) == ("identity", ("somebody",))

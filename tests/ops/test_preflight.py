@@ -1,6 +1,7 @@
 """The whole check: an account with everything, one with nothing, one that refuses, and how it is told."""
 
 import json
+import re
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -20,6 +21,8 @@ from recordings import STACKS, recorded
 from tests.ops.preflight_account import ACCOUNT_ID, REGION, FakeAccount, account_without_anything
 from tests.ops.preflight_runs import about, findings_of, not_passed, stack_of
 
+# Asked only where a limit is too small.
+REQUESTS = "servicequotas:ListRequestedServiceQuotaChangeHistoryByQuota"
 # Every action that the three stacks take.
 OPERATIONS = (
     "account:GetRegionOptStatus",
@@ -44,6 +47,7 @@ OPERATIONS = (
     "servicequotas:GetAWSDefaultServiceQuota",
     "servicequotas:GetServiceQuota",
     "servicequotas:ListAWSDefaultServiceQuotas",
+    REQUESTS,
     "ssm:GetParameters",
 )
 
@@ -73,14 +77,14 @@ def test_an_account_that_has_nothing_fails_every_check_with_a_fix(
     assert told(Stack(recorded(stack)), account_without_anything(), json_wanted=True) == 1
     findings = json.loads(capsys.readouterr().out)["findings"]
     passed = [finding["what"] for finding in findings if finding["status"] == "passed"]
-    assert passed == ([] if stack == "prod" else ["account"]), "an empty account has none of this"
+    assert passed == ["account"], "an empty account has none of this"
     assert all(finding["fix"] for finding in findings if finding["status"] != "passed")
     soft = [finding["what"] for finding in findings if finding["status"] == "warning"]
     assert all(what.startswith("service-linked role") for what in soft), "only these make themselves"
     assert {finding["status"] for finding in findings} <= {"failed", "warning", "passed"}
 
 
-@pytest.mark.parametrize("action", OPERATIONS)
+@pytest.mark.parametrize("action", [action for action in OPERATIONS if action != REQUESTS])
 def test_access_denied_is_never_a_pass_and_names_the_permission(action: str) -> None:
     account, operation = FakeAccount(), action.partition(":")[2]
     account.quotas = {"L-3819A6DF": None}
@@ -106,7 +110,7 @@ def test_what_cannot_be_checked_is_exit_code_1(capsys: pytest.CaptureFixture[str
     )
 
 
-@pytest.mark.parametrize("action", OPERATIONS)
+@pytest.mark.parametrize("action", [action for action in OPERATIONS if action != REQUESTS])
 def test_a_call_that_is_throttled_twice_is_asked_again(action: str) -> None:
     account, operation = FakeAccount(), action.partition(":")[2]
     account.quotas = {"L-3819A6DF": None}
@@ -134,7 +138,8 @@ def test_the_policy_allows_what_is_asked_and_nothing_else() -> None:
     account = FakeAccount()
     account.quotas = {"L-3819A6DF": None}
     account.defaults = {"L-3819A6DF": 1000.0}
-    assert not_passed(findings_of(stack_of("prod"), account)) == []
+    account.quotas["L-F678F1CE"] = 0.0
+    assert not_passed(findings_of(stack_of("prod"), account)) == ["VPCs per Region"]
     asked = {f"{service}:{operation}" for service, operation in account.called}
     policy = minimal_policy(all_checks(stack_of("prod")))
     allowed = {action for statement in policy["Statement"] for action in statement["Action"]}
@@ -226,13 +231,62 @@ def test_another_account_than_the_stack_may_go_to_fails() -> None:
     assert identity.account_finding(Stack(recorded("dev")), "444455556666").status is Status.PASSED
 
 
+def test_nothing_else_is_asked_in_another_account(capsys: pytest.CaptureFixture[str]) -> None:
+    account = account_without_anything()
+    account.answers["GetCallerIdentity"] = lambda: {"Account": "444455556666"}
+    assert told(stack_of("prod"), account) == 1
+    output = capsys.readouterr().out
+    assert "Nothing else was asked" in output and output.count("Fix:") == 1, (
+        "the other fixes would change an account that is not the stack's"
+    )
+    assert account.called == {("sts", "GetCallerIdentity")}
+
+
 @pytest.mark.parametrize(("status", "good"), [("ENABLED", True), ("ENABLING", False), ("DISABLED", False)])
 def test_a_region_must_be_switched_on(status: str, good: bool) -> None:
     account = FakeAccount()
     account.answers["GetRegionOptStatus"] = lambda RegionName: {"RegionOptStatus": status}
     finding = about(findings_of(stack_of("prod"), account, identity), "region eu-central-1")
     assert (finding.status is Status.PASSED) is good
-    assert finding.fix == ("" if good else "aws account enable-region --region-name eu-central-1")
+    switch_on = "aws account enable-region --region-name eu-central-1 --region eu-central-1"
+    assert finding.fix == ("" if good else switch_on)
+
+
+def test_a_region_that_is_off_is_told_instead_of_bad_credentials() -> None:
+    account = FakeAccount()
+    account.refused["GetCallerIdentity"] = "InvalidClientTokenId"
+    account.answers["GetRegionOptStatus"] = lambda RegionName: {"RegionOptStatus": "DISABLED"}
+    with pytest.raises(
+        AwsCallError, match=r"region eu-central-1 is DISABLED.* Fix: aws account enable-region"
+    ):
+        identity.account_id(Account(REGION, make_client=account.client))
+
+
+@pytest.mark.parametrize("code", ["", "InvalidClientTokenId"])
+def test_credentials_that_no_region_knows_are_told_as_such(code: str) -> None:
+    account = FakeAccount()
+    account.refused = {"GetCallerIdentity": "InvalidClientTokenId", "GetRegionOptStatus": code}
+    if not code:
+        del account.refused["GetRegionOptStatus"]
+    with pytest.raises(AwsCallError, match=r"InvalidClientTokenId.* Fix: log in"):
+        identity.account_id(Account(REGION, make_client=account.client))
+
+
+@pytest.mark.parametrize("stack", STACKS)
+def test_every_command_of_a_fix_goes_to_the_account_and_the_region_that_were_asked(stack: str) -> None:
+    checked = Stack(recorded(stack))
+    account = Account(checked.region, "my team", make_client=account_without_anything().client)
+    fixes = [finding.fix for finding in command.ask_all(all_checks(checked), account)]
+    commands = [part for fix in fixes for part in re.findall(r"(?:^|(?<=[ :]))aws [a-z-]+ .*?(?=; |$)", fix)]
+    assert len(commands) > len(fixes) / 2, "an account that lacks everything is told commands"
+    astray = [part for part in commands if f"--region {checked.region} --profile 'my team'" not in part]
+    assert astray == [], "pasted, these would change another account"
+
+
+def test_without_a_profile_a_command_names_none() -> None:
+    assert (
+        Account(REGION).command("sts get-caller-identity") == f"aws sts get-caller-identity --region {REGION}"
+    )
 
 
 def test_an_unknown_stack_is_wrong_usage(capsys: pytest.CaptureFixture[str]) -> None:

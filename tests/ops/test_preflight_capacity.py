@@ -1,12 +1,15 @@
 """vCPUs on spot and on demand, zones and Capacity Blocks: whether the nodes of a stack can start."""
 
+import csv
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
+from components.accelerators import TABLE
 from ops.preflight import blocks, capacity, network, offerings
 from ops.preflight.findings import Status
+from ops.preflight.nodes import BatchShare
 from ops.preflight.quota_codes import vcpu_quota
 from ops.preflight.stack import Stack
 from tests.ops.preflight_account import REGION, FakeAccount
@@ -148,6 +151,13 @@ def test_compute_environments_add_their_maximum() -> None:
     assert about(findings, "All G and VT Spot").needed == "224"
 
 
+def test_a_compute_environment_is_filled_with_whole_nodes() -> None:
+    share = BatchShare(maximum_vcpus=100, spot=True)
+    assert share.vcpus("p4d.24xlarge", spot=True)[0] == 192, "Batch may pass its maximum by a part of a node"
+    assert share.vcpus("g5.xlarge", spot=True)[0] == 100
+    assert share.vcpus("p4d.24xlarge", spot=False)[0] == 0
+
+
 def test_a_sleeping_stack_needs_no_vcpus() -> None:
     findings = findings_of(stack_with("prod", {"asleep": True}), FakeAccount(), capacity)
     assert [item.what for item in findings if " vCPUs (" in item.what and "Fargate" not in item.what] == []
@@ -178,6 +188,15 @@ def test_each_family_has_its_codes(instance_type: str, spot: str, on_demand: str
 )
 def test_other_families_count_against_nothing_here(instance_type: str) -> None:
     assert vcpu_quota(instance_type, spot=False) is None
+
+
+def test_every_type_that_a_fleet_can_have_has_a_code() -> None:
+    names = [
+        row["instance_type"] for row in csv.DictReader(TABLE.read_text(encoding="utf-8").splitlines()[1:])
+    ]
+    assert len(names) > 50
+    without = [name for name in names for spot in (True, False) if vcpu_quota(name, spot=spot) is None]
+    assert without == [], "nodes of these types would be checked against no limit"
 
 
 def p6() -> Stack:
@@ -264,6 +283,16 @@ class TestZones:
     def test_a_region_without_the_type_needs_another_type(self) -> None:
         finding = about(findings_of(lab(), self.offer({}), offerings), "g5.12xlarge for")
         assert finding.status is Status.FAILED and "take g5.12xlarge out" in finding.fix
+
+    def test_a_local_zone_is_no_zone_that_would_work(self) -> None:
+        finding = about(
+            findings_of(lab(), self.offer({"g5.12xlarge": ["-ham-1a", "c"]}), offerings), "g5.12xlarge for"
+        )
+        assert finding.fix.endswith("'ai-platform:availabilityZones[2]' eu-central-1c"), (
+            "a Local Zone sorts first, and a network here takes none"
+        )
+        only = findings_of(lab(), self.offer({"g5.12xlarge": ["-ham-1a"]}), offerings)
+        assert "take g5.12xlarge out" in about(only, "g5.12xlarge for").fix
 
     def test_multi_node_jobs_need_the_type_in_their_one_zone(self) -> None:
         findings = findings_of(stack_of("prod"), self.offer({"p4d.24xlarge": ["b", "c"]}), offerings)

@@ -6,7 +6,8 @@ import pytest
 
 from ops.preflight import fargate, functions, network, vectors
 from ops.preflight.findings import Status
-from tests.ops.preflight_account import ACCOUNT_ID, REGION, FakeAccount, refuse
+from ops.preflight.stack import Stack
+from tests.ops.preflight_account import ACCOUNT_ID, REGION, FakeAccount, RefusedError, refuse
 from tests.ops.preflight_runs import about, findings_of, stack_of, stack_with
 
 
@@ -89,6 +90,16 @@ class TestNetwork:
         assert about(findings, "NAT gateways per Availability Zone, eu-central-1b").status is Status.FAILED
         assert about(findings, "NAT gateways per Availability Zone, eu-central-1a").status is Status.PASSED
 
+    def test_zones_that_share_a_limit_ask_for_the_same(self) -> None:
+        account = FakeAccount()
+        account.quotas["L-FE5A380F"] = 0.0
+        findings = findings_of(stack_of("prod"), account, network)
+        fixes = [item.fix for item in findings if "NAT gateways" in item.what]
+        assert len(fixes) == 3 and len(set(fixes)) == 1, (
+            "the second command would ask for less than the first"
+        )
+        assert "--desired-value 2 " in fixes[0], "one of others and one of the stack, in the fullest zone"
+
     def test_a_stack_without_nat_needs_no_address(self) -> None:
         findings = findings_of(stack_of("dev"), FakeAccount(), network)
         assert [item.what for item in findings] == ["VPCs per Region"]
@@ -149,16 +160,57 @@ class TestLambda:
 
     @pytest.mark.parametrize(("unreserved", "status"), [(149, "failed"), (150, "passed")])
     def test_a_reservation_leaves_a_hundred_to_the_others(self, unreserved: int, status: str) -> None:
-        stack = stack_with("dev", {"orchestratorReservedConcurrency": 50})
+        stack = self.reserving()
         finding = about(findings_of(stack, self.limited(200, unreserved), functions), "Lambda concurrency")
         assert (finding.status, finding.needed) == (status, "150")
 
+    def reserving(self) -> Stack:
+        return stack_with("dev", {"orchestratorReservedConcurrency": 50})
+
+    def test_what_the_stack_has_reserved_itself_counts_once(self) -> None:
+        arn = f"arn:aws:lambda:{REGION}:{ACCOUNT_ID}:function:"
+
+        def resources(TagFilters: Any, ResourceTypeFilters: Any, PaginationToken: str = "") -> dict[str, Any]:
+            assert TagFilters == [
+                {"Key": "Project", "Values": ["ai-platform"]},
+                {"Key": "Stack", "Values": ["dev"]},
+            ]
+            names = ("answer", "index", "gone", "answer") if PaginationToken else ()
+            more = {} if PaginationToken else {"PaginationToken": "x"}
+            return {"ResourceTagMappingList": [{"ResourceARN": arn + name} for name in names], **more}
+
+        def concurrency(FunctionName: str) -> dict[str, Any]:
+            if FunctionName.endswith("gone"):
+                raise RefusedError("ResourceNotFoundException")
+            return {"ReservedConcurrentExecutions": 50} if FunctionName.endswith("answer") else {}
+
+        account = self.limited(150, 100)
+        account.answers |= {"GetResources": resources, "GetFunctionConcurrency": concurrency}
+        finding = about(findings_of(self.reserving(), account, functions), "Lambda concurrency")
+        assert (finding.status, finding.needed, finding.found) == (Status.PASSED, "150", "150")
+
+    @pytest.mark.parametrize("operation", ["GetResources", "GetFunctionConcurrency"])
+    def test_a_reservation_that_may_not_be_seen_is_not_checked(self, operation: str) -> None:
+        account = self.limited(150, 100)
+        account.answers["GetResources"] = lambda TagFilters, ResourceTypeFilters: {
+            "ResourceTagMappingList": [{"ResourceARN": f"arn:aws:lambda:{REGION}:{ACCOUNT_ID}:function:a"}]
+        }
+        account.refused[operation] = "AccessDeniedException"
+        finding = about(findings_of(self.reserving(), account, functions), "Lambda concurrency")
+        assert finding.status is Status.UNCHECKED
+        assert finding.needed in ("permission tag:GetResources", "permission lambda:GetFunctionConcurrency")
+
+    def test_a_reservation_and_a_hundred_runs_of_queues_add_up(self) -> None:
+        stack = stack_with("dev", {"orchestratorReservedConcurrency": 50, "ingestionMaximumConcurrency": 200})
+        finding = about(findings_of(stack, self.limited(1000, 1000), functions), "Lambda concurrency")
+        assert finding.needed == "251", "50 reserved, 200 of ingestion, and one function that makes the index"
+
     def test_a_new_account_must_hold_the_runs_of_ingestion(self) -> None:
         finding = about(findings_of(stack_of("prod"), self.limited(10, 10), functions), "Lambda concurrency")
-        assert (finding.status, finding.needed) == (Status.FAILED, "12"), (
-            "10 of ingestion, and two other functions"
+        assert (finding.status, finding.needed) == (Status.FAILED, "13"), (
+            "10 of ingestion, and three other functions"
         )
-        assert "--service-code lambda --quota-code L-B99A9384 --desired-value 12" in finding.fix
+        assert "--service-code lambda --quota-code L-B99A9384 --desired-value 13" in finding.fix
 
     def test_a_stack_without_functions_asks_nothing(self) -> None:
         stack = stack_with(

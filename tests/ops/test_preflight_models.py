@@ -8,7 +8,7 @@ import pytest
 from components.machine_images import IMAGE_PARAMETERS
 from ops.preflight import entry, images, models, roles
 from ops.preflight.findings import Status
-from ops.preflight.models import calls
+from ops.preflight.model_calls import calls
 from tests.ops.preflight_account import (
     EU,
     FakeAccount,
@@ -36,6 +36,12 @@ class TestModels:
             (TITAN, "embeddingModel"),
             (f"eu.{CLAUDE}", "answerModel"),
         ]
+
+    def test_a_stack_whose_containers_alone_call_models_names_the_right_settings(self) -> None:
+        stack = stack_with("dev", {"orchestrator": False, "ingestion": False})
+        assert {call.config_key for call in calls(stack) if call.name == TITAN} == {"embeddingModel"}, (
+            "the fix would put an embedding model's successor into answerModel"
+        )
 
     def test_a_model_that_the_region_lacks_fails(self) -> None:
         account = FakeAccount()
@@ -111,6 +117,8 @@ class TestModels:
             ({"endOfLifeTime": in_days(400)}, "passed"),
             ({"endOfLifeTime": in_days(179)}, "failed"),
             ({"endOfLifeTime": in_days(-1)}, "failed"),
+            ({"legacyTime": in_days(181), "endOfLifeTime": in_days(400)}, "passed"),
+            ({"legacyTime": in_days(179), "endOfLifeTime": in_days(400)}, "failed"),
             ({"status": "LEGACY"}, "failed"),
             ({"status": "LEGACY", "endOfLifeTime": in_days(400)}, "failed"),
         ],
@@ -263,12 +271,10 @@ class TestRoles:
         findings = findings_of(stack_of("prod"), account, roles)
         spot = about(findings, "AWSServiceRoleForEC2Spot")
         assert spot.status is Status.FAILED
-        assert spot.fix == "aws iam create-service-linked-role --aws-service-name spot.amazonaws.com"
+        create = "aws iam create-service-linked-role --aws-service-name {} --region eu-central-1"
+        assert spot.fix == create.format("spot.amazonaws.com")
         batch = about(findings, "AWSServiceRoleForBatch")
-        assert (batch.status, batch.fix) == (
-            Status.WARNING,
-            "aws iam create-service-linked-role --aws-service-name batch.amazonaws.com",
-        )
+        assert (batch.status, batch.fix) == (Status.WARNING, create.format("batch.amazonaws.com"))
 
     def test_a_stack_on_demand_needs_no_role_for_spot(self) -> None:
         fleet = {"name": "lab", "purpose": "inference", "instanceTypes": ["g5.xlarge"], "nodeImage": "ecs-gpu",

@@ -20,6 +20,7 @@ from ops.instance_prices import TABLE, InstancePrice, read_table, table_text
 from ops.prices import command
 from ops.prices.asked import on_demand_usd, spot_usd
 from ops.prices.changes import Answer, changes, merged
+from ops.prices.whole_file import replace_text
 
 NOW = datetime(2026, 12, 2, 12, tzinfo=UTC)
 TODAY = NOW.date()
@@ -135,7 +136,17 @@ def test_spot_is_the_newest_price_of_each_zone(ec2: Stubber) -> None:
 @pytest.mark.parametrize("usd", ["", "cheap", "0", "-1", "nan", "inf"])
 def test_a_spot_price_that_is_none_is_told(ec2: Stubber, usd: str) -> None:
     ec2.add_response("describe_spot_price_history", {"SpotPriceHistory": [zone("eu-central-1a", usd)]})
-    with pytest.raises(AwsCallError, match="spot price of g5.xlarge in eu-central-1a is no price"):
+    with pytest.raises(
+        AwsCallError, match="spot price history cannot be read .*: g5.xlarge in eu-central-1a"
+    ):
+        spot_usd(ec2.client, ["g5.xlarge"], NOW)
+
+
+@pytest.mark.parametrize("missing", ["InstanceType", "AvailabilityZone", "SpotPrice", "Timestamp"])
+def test_a_spot_price_without_its_place_or_day_is_told(ec2: Stubber, missing: str) -> None:
+    entry = {key: value for key, value in zone("eu-central-1a", "0.5").items() if key != missing}
+    ec2.add_response("describe_spot_price_history", {"SpotPriceHistory": [entry]})
+    with pytest.raises(AwsCallError, match=f"spot price history cannot be read \\('{missing}'\\)"):
         spot_usd(ec2.client, ["g5.xlarge"], NOW)
 
 
@@ -193,9 +204,26 @@ def test_an_unchanged_price_is_only_dated_anew() -> None:
     assert not change.is_new_price and change.new.on_demand_read_on == TODAY
 
 
-def test_a_price_that_is_gone_is_told() -> None:
-    (change,) = changes(ROWS, {"g5.xlarge": Answer()}, REGION, TODAY)
-    assert change.lost == ("on-demand", "spot")
+@pytest.mark.parametrize(
+    ("answer", "lost"),
+    [
+        (Answer(), ("on-demand", "spot")),
+        (Answer(on_demand=1.3), ("spot",)),
+        (Answer(spot=(0.4, 0.4)), ("on-demand",)),
+    ],
+)
+def test_a_price_that_is_gone_stays_with_its_day_and_is_told(answer: Answer, lost: tuple[str, ...]) -> None:
+    (change,) = changes(ROWS, {"g5.xlarge": answer}, REGION, TODAY)
+    assert change.lost == lost
+    if "on-demand" in lost:
+        kept = (change.new.on_demand_usd_hour, change.new.on_demand_read_on, change.new.on_demand_source)
+        assert kept == (1.2, date(2026, 1, 1), "x"), "a price would be lost, or seem to be of today"
+    if "spot" in lost:
+        spot = (change.new.spot_minimum_usd_hour, change.new.spot_maximum_usd_hour, change.new.spot_read_on)
+        assert spot == (0.5, 0.6, date(2026, 1, 1)), "a price would be lost, or seem to be of today"
+    (dropped,) = changes(ROWS, {"g5.xlarge": answer}, REGION, TODAY, drop=True)
+    assert dropped.lost == lost and (dropped.new.spot_minimum_usd_hour is None) == ("spot" in lost)
+    assert (dropped.new.on_demand_usd_hour is None) == ("on-demand" in lost)
 
 
 def test_a_type_without_any_price_makes_no_row_and_other_regions_stay() -> None:
@@ -239,13 +267,43 @@ def test_check_writes_nothing_and_tells_by_its_exit_code(table: Path, monkeypatc
 
 def test_prices_are_not_dropped_silently(table: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:  # fmt: skip
     answer_all(monkeypatch, on_demand=None)
-    before = table.read_bytes()
-    assert command.main(["refresh", "--region", "us-east-1"], TODAY, table) == 1
-    assert table.read_bytes() == before, "an outage of the price list would empty the table"
+    before = dict(read_table(table))
+    assert command.main(["refresh", "--region", "us-east-1"], TODAY, table) == 0
+    row, old = read_table(table)[("g5.xlarge", "us-east-1")], before[("g5.xlarge", "us-east-1")]
+    assert row.on_demand_usd_hour == old.on_demand_usd_hour, (
+        "an outage of the price list would empty the table"
+    )
+    assert row.on_demand_read_on == old.on_demand_read_on, "an old price would seem to be of today"
+    assert (row.spot_minimum_usd_hour, row.spot_read_on) == (1.0, TODAY), (
+        "one lost price would stop the others"
+    )
     assert "g5.xlarge (on-demand)" in capsys.readouterr().err
     assert command.main(["refresh", "--region", "us-east-1", "--drop"], TODAY, table) == 0
     row = read_table(table)[("g5.xlarge", "us-east-1")]
     assert row.on_demand_usd_hour is None and row.on_demand_source.endswith("not listed")
+
+
+def test_an_answer_without_any_price_is_a_failure(table: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:  # fmt: skip
+    answer_all(monkeypatch, on_demand=None, spot=None)
+    before = table.read_bytes()
+    assert command.main(["refresh", "--region", "us-east-1", "--drop"], TODAY, table) == 1
+    assert table.read_bytes() == before, "a broken answer would empty the table"
+    assert "no price of any of" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("failure", [OSError("disk full"), KeyboardInterrupt()])
+def test_a_break_while_writing_leaves_the_old_table(table: Path, monkeypatch: pytest.MonkeyPatch, failure: BaseException) -> None:  # fmt: skip
+    before = table.read_bytes()
+
+    def half(path: Path, text: str, **more: Any) -> int:
+        path.write_bytes(text.encode()[:100])
+        raise failure
+
+    monkeypatch.setattr(Path, "write_text", half)
+    with pytest.raises(type(failure)):
+        replace_text(table, "new\n" * 1000)
+    assert table.read_bytes() == before, "half a table would be left"
+    assert [entry.name for entry in table.parent.iterdir()] == [table.name], "a part of a file is left behind"
 
 
 def test_a_failure_writes_nothing(table: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:  # fmt: skip

@@ -132,8 +132,8 @@ def test_zones_stand_by_score_then_price_and_those_at_the_price_of_on_demand_las
     assert world.run() == 0
     told = capsys.readouterr().out
     assert "3  eu-central-1b       score 7 of 10, sells 3 of 3 types" in told
-    assert "priced as on-demand: spot saves nothing here" in told
-    assert "priced as on-demand" in next(line for line in told.splitlines() if "99.0000" in line)
+    assert "spot saves nothing here" in told
+    assert "above on-demand" in next(line for line in told.splitlines() if "99.0000" in line)
 
 
 def test_a_zone_that_sells_nothing_comes_after_all_that_do(capsys: pytest.CaptureFixture[str]) -> None:
@@ -194,6 +194,10 @@ def test_without_scores_the_prices_are_told_and_why_there_are_none(
     [
         ("UnauthorizedOperation", "allow ec2:DescribeSpotPriceHistory"),
         ("InvalidParameterValue", "EC2 does not know all of the instance types g5.2xlarge"),
+        (
+            "AuthFailure",
+            f"the account has the region: aws account get-region-opt-status --region-name {REGION}",
+        ),
     ],
 )
 def test_without_prices_there_is_nothing_to_tell(
@@ -218,6 +222,23 @@ def test_a_type_that_is_not_sold_anywhere_fails(capsys: pytest.CaptureFixture[st
     world.prices.clear()
     assert world.run() == 1
     assert "sells none of these types on spot" in capsys.readouterr().out
+
+
+def test_a_type_that_no_zone_sells_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    world = World()
+    for zone in ZONES:
+        del world.prices["g6e.2xlarge", zone]
+    assert document(world, capsys)["not_sold"] == ["g6e.2xlarge"]
+    world.run()
+    assert "Not sold on spot in these zones: g6e.2xlarge." in capsys.readouterr().out
+
+
+def test_a_score_that_is_not_told_is_not_known(capsys: pytest.CaptureFixture[str]) -> None:
+    world = World()
+    world.account.answers["GetSpotPlacementScores"] = lambda **asked: {
+        "SpotPlacementScores": [{"Region": REGION, "AvailabilityZoneId": "euc1-az1"}]
+    }
+    assert {zone["score"] for zone in document(world, capsys)["zones"]} == {None}
 
 
 def test_a_stack_is_asked_about_by_what_it_takes_on_spot(capsys: pytest.CaptureFixture[str]) -> None:
@@ -277,6 +298,24 @@ def test_the_interval_is_that_of_the_checkpoint_helper_for_the_same_losses() -> 
     assert advice.interval_seconds == helper.seconds_between_saves(45.0)
 
 
+def test_a_calm_market_does_not_let_a_run_go_unsaved_for_longer_than_the_helper_would(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    calm = advise("g5.2xlarge", price("<5%"), 45.0)
+    assert calm.market_losses_per_hour < calm.losses_per_hour
+    assert calm.interval_seconds == SaveInterval().seconds_between_saves(45.0), (
+        "a crash of the program would cost a day, and the stack's alarm would ring before the first save"
+    )
+    saving = 45.0 / (calm.interval_seconds + 45.0)
+    assert calm.useful_share == pytest.approx(1 - saving, abs=0.005), "the share is not that of the interval"
+    rough = advise("g5.2xlarge", None, 45.0, per_day=24.0)
+    assert rough.losses_per_hour == rough.market_losses_per_hour
+    World().run()
+    told = capsys.readouterr().out
+    assert "for the market alone, every 22 h 18 min would do" not in told
+    assert told.count("for the market alone") == 2
+
+
 def test_only_losses_without_notice_count_unless_a_save_is_longer_than_the_notice() -> None:
     fast, slow = (advise("g5.2xlarge", None, seconds, per_day=24.0) for seconds in (120.0, 121.0))
     assert fast.losses_per_hour == pytest.approx(0.1 + FAULTS_PER_ACCELERATOR_HOUR)
@@ -286,7 +325,9 @@ def test_only_losses_without_notice_count_unless_a_save_is_longer_than_the_notic
 
 
 def test_every_accelerator_of_a_node_may_fail() -> None:
-    one, eight = (advise(name, price("<5%"), 60.0).losses_per_hour for name in ("g5.2xlarge", "p4d.24xlarge"))
+    one, eight = (
+        advise(name, price("<5%"), 60.0).market_losses_per_hour for name in ("g5.2xlarge", "p4d.24xlarge")
+    )
     assert eight - one == pytest.approx(7 * FAULTS_PER_ACCELERATOR_HOUR)
 
 

@@ -26,7 +26,7 @@ def test_a_healthy_stack_is_well_in_every_part() -> None:
         "about 3 messages wait, 1 are worked on",
         "the oldest is 40 s old",
         "no dead letters",
-        "documents-1: about 1,234 documents",
+        "documents-1: about 1,234 documents, 48 MiB stored",
         "none of 1 rings",
         "120.50 of 300.00 USD this month (40%)",
     ):
@@ -45,6 +45,9 @@ def test_a_healthy_stack_is_well_in_every_part() -> None:
         ("RAG service", lambda w: w.deployments.insert(0, {"createdAt": w.deployments[0]["createdAt"].replace(day=1, month=12),
                                                            "status": "ROLLBACK_SUCCESSFUL", "statusReason": "tasks failed to start"}),
          "was rolled back (ROLLBACK_SUCCESSFUL): tasks failed to start"),
+        ("RAG service", lambda w: w.deployments[0].update(status="STOPPED", statusReason="by alice"),
+         "the deployment of 2026-11-30 12:00 was stopped before it was complete: by alice"),
+        ("RAG service", lambda w: w.service.update(runningCount=1, events=[{"message": "unable\n  to place"}]), "last: unable to place"),
         ("Model server", lambda w: w.targets.append("unhealthy"), "2 of 3 targets healthy: is unhealthy"),
         ("Model server", lambda w: w.targets.clear(), "0 of 0 targets healthy"),
         ("GPU fleets", lambda w: (w.nodes.pop(), w.activities.append(
@@ -58,6 +61,7 @@ def test_a_healthy_stack_is_well_in_every_part() -> None:
         ("Vector index", lambda w: setattr(w, "collection", None), "there is no collection 07tjusf2h91cunochc any more"),
         ("Alarms", lambda w: w.alarms.update({"training-run-failed": "ALARM"}), "training-run-failed rings since 2026-12-02 12:00: A run failed."),
         ("Cost", lambda w: w.spend.update(ActualSpend=usd("301")), "301.00 of 300.00 USD this month (100%)"),
+        ("Cost", lambda w: w.budget_health.update(Status="UNHEALTHY", StatusReason="FILTER_INVALID"), "AWS cannot count this budget (FILTER_INVALID)"),
         ("Cost", lambda w: w.spend.update(ForecastedSpend=usd("360")), "AWS expects 360.00 USD by the end of the month, 20% above the budget"),
     ],
 )  # fmt: skip
@@ -76,13 +80,20 @@ def test_what_is_wrong_is_told_and_makes_its_part_unhealthy(title: str, change: 
         ("RAG service", lambda w: w.service.update(desiredCount=0, runningCount=0, loadBalancers=[]), "0 of 0 tasks run"),
         ("GPU fleets", lambda w: w.nodes.append("Pending"), "2 of 2 nodes in service"),
         ("GPU fleets", lambda w: w.nodes.__setitem__(0, "Pending:Wait"), "1 of 2 nodes in service (at most 4), 0 lost in 24 h; 1 on the way"),
-        ("Training", lambda w: w.executions.append("run"), "run runs on spot since 60 min, attempt 2, interrupted 1 times so far"),
+        ("Training", lambda w: w.executions.append("run"), "run runs on spot since 60 min, attempt 2, interrupted once so far"),
+        ("Training", lambda w: (w.executions.append("run"), setattr(w, "more_runs", True)), "more than 10 runs: python -m ops train list --stack prod"),
+        ("Ingestion", lambda w: (setattr(w, "asleep", True), w.metrics.update(ApproximateAgeOfOldestMessage=[7300.0])),
+         "the oldest is 2 h 2 min old: the stack sleeps"),
+        ("GPU fleets", lambda w: setattr(w, "weights", ["1", "1"]), "2 of 2 units of capacity in service (at most 4)"),
+        ("GPU fleets", lambda w: (setattr(w, "weights", ["2"]), w.nodes.pop(), w.activities.append(
+            activity("Launching a new EC2 instance", StatusCode="Failed", StatusMessage="none"))),
+         "inference: 2 of 2 units of capacity in service"),
         ("Ingestion", lambda w: w.metrics.clear(), "CloudWatch has no age of the oldest message yet"),
         ("Vector index", lambda w: w.indexes.clear(), "no index has told CloudWatch of documents yet"),
         ("Vector index", lambda w: w.metrics.clear(), "documents-1: nothing told for 24 h"),
+        ("Vector index", lambda w: w.metrics.pop("StorageUsedInS3"), "documents-1: about 1,234 documents"),
         ("Cost", lambda w: w.spend.clear(), "AWS has not counted anything yet"),
         ("Cost", lambda w: w.spend.update(ActualSpend=usd("0.0")), "Nothing is counted until the tag Stack is activated"),
-        ("Cost", lambda w: w.spend.update(ActualSpend=usd("n/a")), "AWS has not counted anything yet"),
     ],
 )  # fmt: skip
 def test_what_is_under_way_or_not_known_yet_is_no_alarm(title: str, change: Change, words: str) -> None:
@@ -150,6 +161,29 @@ def test_what_was_read_before_a_refusal_stands() -> None:
     assert "ok: 2 of 2 tasks run" in world.text("RAG service")
 
 
+@pytest.mark.parametrize(
+    ("operation", "title", "words"),
+    [
+        ("DescribeServices", "RAG service", "last deployment 2026-11-30 12:00, successful"),
+        ("ListServiceDeployments", "RAG service", "2 of 2 targets healthy"),
+        ("DescribeScalingActivities", "GPU fleets", "research: 2 of 2 nodes in service (at most 4), not known how many lost"),
+        ("DescribeJobQueues", "Training", "run runs on spot since 60 min"),
+        ("DescribeExecution", "Training", "training-capacity-spot is valid"),
+        ("BatchGetCollection", "Vector index", "about 1,234 documents"),
+        ("GetMetricData", "Ingestion", "about 3 messages wait"),
+    ],
+)  # fmt: skip
+def test_what_may_not_be_read_is_told_once_and_hides_nothing_else_of_its_part(
+    operation: str, title: str, words: str
+) -> None:
+    world = World()
+    world.executions += ["run", "other"]
+    world.account.refused[operation] = "AccessDeniedException"
+    lines = world.section(title).lines
+    assert len([line for line in lines if line.state is State.UNREAD]) == 1
+    assert any(line.state is State.OK and words in line.text for line in lines), world.text(title)
+
+
 def test_throttling_is_got_over() -> None:
     world = World()
     world.account.throttled = {"DescribeServices": 2, "GetQueueAttributes": 2, "DescribeBudget": 2}
@@ -172,6 +206,8 @@ def test_what_a_stack_does_not_have_is_said_and_no_fault(title: str, outputs: tu
     world = World()
     for output in outputs:
         del world.outputs[output]
+    if title == "GPU fleets":
+        world.outputs["gpu_fleets"] = {}
     assert world.section(title).state is State.ABSENT
 
 
@@ -180,6 +216,61 @@ def test_a_stack_that_does_not_tell_its_service_yet_is_not_taken_to_have_none() 
     del world.outputs["rag_service"]
     assert world.section("RAG service").state is State.UNREAD
     assert "has no output rag_service" in world.text("RAG service")
+
+
+def test_fleets_that_a_stack_does_not_tell_yet_are_not_taken_to_be_none() -> None:
+    world = World()
+    del world.outputs["gpu_fleets"]
+    assert world.section("GPU fleets").state is State.UNREAD
+    assert "Fix: run `pulumi up`" in world.text("GPU fleets")
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (
+            lambda w: w.spend.update(ActualSpend={"Amount": "120", "Unit": "CNY"}),
+            "The budget's spend is 120 CNY",
+        ),
+        (lambda w: w.spend.update(ActualSpend=usd("nan")), "The budget's spend is nan USD"),
+        (lambda w: w.spend.update(ActualSpend=usd("n/a")), "AWS's answer is not what was expected"),
+        (lambda w: setattr(w, "limit", usd("0")), "120.50 USD this month, but no limit of the budget"),
+    ],
+)
+def test_an_amount_that_is_none_of_usd_is_not_taken_for_nothing_spent(change: Change, words: str) -> None:
+    world = World()
+    change(world)
+    assert world.section("Cost").state is State.UNREAD
+    assert words in world.text("Cost")
+
+
+def test_a_stack_without_alarms_of_its_own_is_not_told_that_none_rings() -> None:
+    world = World()
+    world.alarms.clear()
+    assert world.section("Alarms").state is State.UNREAD, (
+        "alarms that were not found would pass for silent ones"
+    )
+    assert "has training and inference_service, but no alarm carries its tags" in world.text("Alarms")
+    for output in ("training", "inference_service"):
+        del world.outputs[output]
+    assert world.section("Alarms").state is State.ABSENT
+
+
+def test_an_index_that_was_made_anew_under_its_name_is_told_beside_the_one_that_is_gone() -> None:
+    world = World()
+    world.indexes = [("documents-1", "id-1"), ("documents-1", "id-2")]
+    lines = world.section("Vector index").lines
+    assert len([line for line in lines if line.facts.get("index") == "documents-1"]) == 2, (
+        "which of two indexes of one name is told would be left to chance"
+    )
+
+
+def test_an_answer_of_another_shape_does_not_hide_the_other_parts() -> None:
+    world = World()
+    world.outputs["gpu_fleets"] = "[secret]"
+    sections = world.sections()
+    assert sections["GPU fleets"].state is State.UNREAD
+    assert sections["Cost"].state is State.OK
 
 
 def test_a_service_or_budget_that_is_gone_could_not_be_read() -> None:

@@ -1,15 +1,19 @@
 """`python -m ops status` itself: the screen, the document, looking again, and how it ends."""
 
+import io
 import json
 from typing import Any
 
 import pytest
 
 from ops.aws_calls import AwsCallError
+from ops.capture.program import PROJECT_ROOT, record
+from ops.capture.stack_files import load_stack_config
 from ops.preflight.account import Account
 from ops.stack_outputs import StackOutputs, StackOutputsError
 from ops.status import command
-from tests.ops.status_world import NOW, World
+from ops.status.sections import State
+from tests.ops.status_world import DEAD, NOW, World
 
 
 @pytest.fixture
@@ -35,6 +39,80 @@ def test_all_is_well_on_one_screen(world: World, capsys: pytest.CaptureFixture[s
     )
     assert "RAG service   ok 2 of 2 tasks run\n" in told
     assert len(told.splitlines()) <= 40, "it no longer fits a screen"
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_on_a_terminal_long_lines_go_on_below_their_text_and_the_screen_stays_one(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown = Terminal()
+    monkeypatch.setattr("sys.stdout", shown)
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("NO_COLOR", "1")
+    world.counts[DEAD] = (10, 2, 0)
+    world.service.update(runningCount=1, events=[{"message": "unable to place a task because " * 5}])
+    assert run(world) == 1
+    lines = shown.getvalue().splitlines()
+    assert max(map(len, lines)) <= 80, (
+        "the terminal would break lines inside words, and the columns would be gone"
+    )
+    assert len(lines) <= 40, "it no longer fits a screen"
+    at = next(place for place, line in enumerate(lines) if "!! 1 of 2 tasks run" in line)
+    assert lines[at + 1].startswith(" " * 17 + "to place a task")
+
+
+def test_a_sleeping_stack_is_taken_for_one_by_its_file(
+    world: World, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    world.metrics["ApproximateAgeOfOldestMessage"] = [7300.0]
+    assert run(world) == 1
+    config = load_stack_config(PROJECT_ROOT, "prod", {"asleep": True})
+    monkeypatch.setattr(command, "load_stack_config", lambda root, stack: config)
+    assert run(world) == 0
+    assert "2 h 2 min old: the stack sleeps" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("stack", "changes", "there"),
+    [
+        ("dev", {}, {"RAG service", "GPU fleets", "Ingestion", "Vector index"}),
+        ("staging", {}, {"RAG service", "GPU fleets", "Training", "Ingestion", "Vector index", "Alarms"}),
+        (
+            "prod",
+            {},
+            {"RAG service", "GPU fleets", "Training", "Ingestion", "Vector index", "Alarms", "Cost"},
+        ),
+        ("prod", {"asleep": True}, {"Training", "Ingestion", "Vector index", "Alarms", "Cost"}),
+        ("dev", {"gpuFleets": []}, {"RAG service", "Ingestion", "Vector index"}),
+        (
+            "dev",
+            dict.fromkeys(("vectorStore", "ragService", "orchestrator", "ingestion"), False)
+            | {"gpuFleets": []},
+            set(),
+        ),
+    ],
+)
+def test_every_kind_of_stack_is_read_from_the_outputs_of_the_program(
+    stack: str, changes: dict[str, Any], there: set[str]
+) -> None:
+    recording = record(stack, changes=changes)
+    world = World()
+    world.outputs = dict(recording.exports)
+    world.counts = {
+        world.outputs.get("ingestion_queue", ""): (0, 0, 0),
+        world.outputs.get("ingestion_dead_letters", ""): (0, 0, 0),
+    }
+    alarms = [
+        each.name for each in recording.resources if each.type == "aws:cloudwatch/metricAlarm:MetricAlarm"
+    ]
+    world.alarms = dict.fromkeys(alarms, "OK")
+    states = {title: section.state for title, section in world.sections().items()}
+    assert {title for title, state in states.items() if state is State.OK} == there
+    assert {state for title, state in states.items() if title not in there} <= {State.ABSENT}
 
 
 def test_what_needs_somebody_stands_in_the_first_line_and_fails(

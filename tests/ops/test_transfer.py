@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from s3transfer.utils import ChunksizeAdjuster
 
-from components.data_lake import PREFIXES
+from components.lake_layout import PREFIXES
 from ops.transfer.checksums import crc32_text, holds_same_bytes
 from ops.transfer.options import size
 from ops.transfer.parts import (
@@ -82,9 +82,14 @@ def test_every_place_of_the_layout_is_allowed(prefix: str) -> None:
     assert checked_destination(f"{prefix}mine/a.bin") == f"{prefix}mine/a.bin"
 
 
-@pytest.mark.parametrize("place", ["raw/", "raw", "raw/a.pdf", "raw/contracts/", "models/first/"])
+@pytest.mark.parametrize("place", ["raw/", "raw/a.pdf", "raw/contracts/", "models/first", "models/first/"])
 def test_a_place_of_ones_own_below_the_layout_is_allowed(place: str) -> None:
     assert checked_destination(place) == place
+
+
+@pytest.mark.parametrize("place", ["raw", "raw/pdfs", "logs/training", "models/fine-tuned"])
+def test_a_folder_of_the_layout_is_one_without_its_slash_too(place: str) -> None:
+    assert checked_destination(place) == f"{place}/", "a file sent there would become an object of that name"
 
 
 @pytest.mark.parametrize(

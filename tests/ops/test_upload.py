@@ -127,27 +127,32 @@ def raised_in_the_thread(client: Any) -> Callable[..., Any]:
     return upload_part
 
 
-def pressed_on_the_keyboard(client: Any) -> Callable[..., Any]:
+def signalled(client: Any, number: signal.Signals) -> Callable[..., Any]:
     def upload_part(**asked: Any) -> Any:
         if asked["PartNumber"] == 2:
-            signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+            signal.pthread_kill(threading.main_thread().ident or 0, number)
             raise OSError(5, "the connection is gone")
         return client.upload_part(**asked)
 
     return upload_part
+
+
+def pressed_on_the_keyboard(client: Any) -> Callable[..., Any]:
+    return signalled(client, signal.SIGINT)
 
 
 def machine_is_stopped(client: Any) -> Callable[..., Any]:
-    def upload_part(**asked: Any) -> Any:
-        if asked["PartNumber"] == 2:
-            signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGTERM)
-            raise OSError(5, "the connection is gone")
-        return client.upload_part(**asked)
-
-    return upload_part
+    return signalled(client, signal.SIGTERM)
 
 
-@pytest.mark.parametrize("interrupt", [raised_in_the_thread, pressed_on_the_keyboard, machine_is_stopped])
+def terminal_is_closed(client: Any) -> Callable[..., Any]:
+    return signalled(client, signal.SIGHUP)
+
+
+INTERRUPTS = [raised_in_the_thread, pressed_on_the_keyboard, machine_is_stopped, terminal_is_closed]
+
+
+@pytest.mark.parametrize("interrupt", INTERRUPTS)
 def test_an_interrupt_during_a_part_leaves_nothing_open(
     lake: Lake,
     tmp_path: Path,
@@ -335,7 +340,7 @@ def test_a_bucket_that_refuses_the_listing_is_told(
 ) -> None:
     (tmp_path / "a").write_bytes(b"a")
     assert upload.main(["--bucket", "not-there", str(tmp_path), "raw"]) == 1
-    assert "AWS refused listing s3://not-there/raw: NoSuchBucket" in capsys.readouterr().err
+    assert "AWS refused listing s3://not-there/raw/: NoSuchBucket" in capsys.readouterr().err
 
 
 def test_a_place_outside_of_the_layout_is_wrong_usage(
@@ -344,6 +349,30 @@ def test_a_place_outside_of_the_layout_is_wrong_usage(
     assert run(tmp_path, "model/adapters/") == 2
     assert "The nearest is models/adapters/." in capsys.readouterr().err
     assert run(tmp_path / "nowhere", "raw/") in (1, 2)
+
+
+def test_an_empty_source_is_not_taken_for_the_folder_one_stands_in(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        run("", "raw/")
+    assert stopped.value.code == 2, '`upload "$UNSET" raw/` would send everything that lies here'
+    assert "argument source: it is empty" in capsys.readouterr().err
+
+
+def test_a_part_goes_out_at_once_and_in_one_piece(lake: Lake, tmp_path: Path) -> None:
+    (tmp_path / "set.bin").write_bytes(os.urandom(11 * MIB))
+    parts: list[tuple[type, bool]] = []
+
+    def watching(client: Any) -> Callable[..., Any]:
+        def look(request: Any, **rest: Any) -> None:
+            parts.append((type(request.body), "Expect" in request.headers))
+
+        client.meta.events.register("before-send.s3.UploadPart", look)
+        return client.upload_part
+
+    assert run(tmp_path, "raw", make_client=wrapping(upload_part=watching)) == 0
+    assert parts == [(bytes, False)] * 2, "every part would wait for an answer before it is sent"
 
 
 def test_neither_stack_nor_bucket_is_wrong_usage(tmp_path: Path) -> None:

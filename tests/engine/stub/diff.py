@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tests.engine.replacement_facts import replaced_by
+from ops.replacements.facts import replaced_by
 from tests.engine.stub.naming import name_is_fixed
 from tests.engine.stub.wire import SIGNATURE, Values, flat
 

@@ -12,12 +12,12 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from tests.engine.replacement_conditions import CONDITIONS, Inputs
+from ops.replacements.conditions import CONDITIONS, Inputs
 
 # Each source in the table is a package of this repository and the function or method in it. The inputs of these
 # types in pulumi-aws 7.51.1 are all in it but one: autoRepairConfiguration of a capacity provider's managed instances.
 PROVIDER = "hashicorp/terraform-provider-aws v6.58.0"
-TABLE = Path(__file__).with_name("replacement_facts.csv")
+TABLE = Path(__file__).with_suffix(".csv")
 
 
 class ReplacedWhen(StrEnum):

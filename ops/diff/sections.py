@@ -1,0 +1,147 @@
+"""What a comparison says, as sections of lines that the text and the Markdown share. Pure."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from ops.capture.recording import RecordedResource
+from ops.diff.comparison import Comparison
+from ops.diff.costs import CostChange
+from ops.openings import Opening
+from ops.preview_text import short_type
+from policies.rule import Finding
+
+# Changes of one resource beyond these are counted.
+SHOWN_CHANGES = 12
+
+
+class Code(str):
+    """A part of a line that stands as it is: a name, a path, a value."""
+
+
+Line = tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Section:
+    """Lines under a title. A loud one is shown first and never shortened."""
+
+    title: str
+    lines: tuple[Line, ...]
+    loud: bool = False
+
+
+def sections(item: Comparison) -> list[Section]:
+    """The sections that say something, the loud ones first."""
+    built = [
+        Section(title="DATA AT RISK", lines=tuple(_data_lines(item)), loud=True),
+        Section(title="ZONES MOVED", lines=tuple((line,) for line in item.moved_zones), loud=True),
+        Section(title="OPEN TO THE INTERNET", lines=tuple(map(_opening, item.internet_openings)), loud=True),
+        Section(title=_cost_title(item.cost), lines=tuple(_cost_lines(item.cost))),
+        _counted("Replaced, likely", list(_replaced_lines(item))),
+        _counted("Replaced or not: nobody knows", [_resource(one) for one in item.replaced.unjudged]),
+        _counted("Added", [_resource(one) for one in item.added]),
+        _counted("Removed", [_resource(one) for one in item.removed]),
+        _counted("Renamed in place", list(_renamed_lines(item))),
+        _counted("Changed", list(_changed_lines(item)), len(item.changed)),
+        _counted("Permissions gained", [(line,) for line in item.permissions_gained]),
+        _counted("Permissions lost", [(line,) for line in item.permissions_lost]),
+        _counted("Network openings gained", list(map(_opening, item.openings_gained))),
+        _counted("Network openings lost", list(map(_opening, item.openings_lost))),
+        _counted("Policy findings, new", list(map(_finding, item.findings_new))),
+        _counted("Policy findings, gone", list(map(_finding, item.findings_gone))),
+        _counted(
+            "Exports", [(Code(one.path), ": ", Code(one.old), " → ", Code(one.new)) for one in item.exports]
+        ),
+    ]
+    return [section for section in built if section.lines]
+
+
+def headline(item: Comparison) -> str:
+    """The change in one sentence."""
+    if item.is_same:
+        return "no change"
+    parts = [
+        (len(item.added), "added"),
+        (len(item.removed), "removed"),
+        (len(item.changed), "changed"),
+        (len(item.replaced.because), "likely replaced"),
+    ]
+    counts = ", ".join(f"{count} {word}" for count, word in parts if count) or "only names or exports changed"
+    new = "the stack is new: " if item.is_new else ""
+    return f"{new}{counts}; {money(item.cost)}"
+
+
+def money(cost: CostChange) -> str:
+    """A month from and to, idle and busy."""
+    sums = [
+        (cost.base.idle_usd, cost.head.idle_usd, "idle"),
+        (cost.base.busy_usd, cost.head.busy_usd, "busy"),
+    ]
+    if all(f"{old:.2f}" == f"{new:.2f}" for old, new, _ in sums):
+        return f"the same cost ({cost.head.idle_usd:,.2f} USD a month idle, {cost.head.busy_usd:,.2f} busy)"
+    told = ", ".join(f"{old:,.2f} → {new:,.2f} {word} ({new - old:+,.2f})" for old, new, word in sums)
+    return f"USD a month: {told}"
+
+
+def _counted(title: str, lines: Sequence[Line], count: int | None = None) -> Section:
+    return Section(title=f"{title}: {len(lines) if count is None else count}", lines=tuple(lines))
+
+
+def _resource(resource: RecordedResource) -> Line:
+    return Code(resource.name), f" {short_type(resource.type)}"
+
+
+def _opening(opening: Opening) -> Line:
+    return (Code(str(opening)),)
+
+
+def _finding(found: Finding) -> Line:
+    return (f"{found.severity}: {found.message} ({found.rule}). Fix: {found.fix}.",)
+
+
+def _data_lines(item: Comparison) -> Iterator[Line]:
+    types = {resource.urn: resource.type for resource in item.removed}
+    for found in item.data:
+        successors = [new.name for new in item.added if new.type == types.get(found.urn)]
+        renamed = f" It looks like a rename to {successors[0]}." if len(successors) == 1 else ""
+        yield (f"{found.message}.{renamed} Fix: {found.fix}.",)
+
+
+def _renamed_lines(item: Comparison) -> Iterator[Line]:
+    for urn, former in item.renamed.items():
+        yield Code(_name(former)), " → ", Code(_name(urn))
+
+
+def _name(urn: str) -> str:
+    return urn.rpartition("::")[2]
+
+
+def _replaced_lines(item: Comparison) -> Iterator[Line]:
+    for urn, paths in item.replaced.because.items():
+        source = item.replaced.followed.get(urn)
+        type_token = urn.split("::")[2].rpartition("$")[2]
+        why = f" follows {source}" if source else ""
+        yield Code(_name(urn)), f" {short_type(type_token)}{why}: ", Code(", ".join(sorted(paths)))
+
+
+def _changed_lines(item: Comparison) -> Iterator[Line]:
+    for resource, changes in item.changed:
+        yield _resource(resource)
+        for change in changes[:SHOWN_CHANGES]:
+            yield "    ", Code(change.path), ": ", Code(change.old), " → ", Code(change.new)
+        if len(changes) > SHOWN_CHANGES:
+            yield (f"    and {len(changes) - SHOWN_CHANGES} more properties",)
+
+
+def _cost_title(cost: CostChange) -> str:
+    return f"Cost, {money(cost)}"
+
+
+def _cost_lines(cost: CostChange) -> Iterator[Line]:
+    for part in cost.parts:
+        idle, busy = zip(part.base, part.head, strict=True)
+        yield (
+            f"{part.component}, {part.what}: idle {idle[0]:,.2f} → {idle[1]:,.2f}, busy {busy[0]:,.2f} → {busy[1]:,.2f}",
+        )
+    for name, why in cost.unpriced:
+        yield (f"not priced: {name}: {why}",)

@@ -1,0 +1,142 @@
+"""Which resource was which before: aliases as the engine works them out, and names that go over."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import pulumi
+import pulumi_aws as aws
+import pytest
+
+from ops.capture.program import PROJECT_ROOT, record_program
+from ops.capture.recording import Recording
+from ops.capture.stack_files import load_stack_config
+from ops.diff.aliases import AliasNotes, resolved
+from ops.diff.comparison import compared
+from ops.diff.matching import former_urns, identities, names_in
+from policies.storage import BUCKET, FILE_SYSTEM
+
+ACCESS_POINT = "aws:efs/accessPoint:AccessPoint"
+ROLE = "aws:iam/role:Role"
+OLD_URN = "urn:pulumi:dev::ai-platform::aiplatform:index:Files$aws:efs/fileSystem:FileSystem::old-files"
+Aliases = Sequence[pulumi.Input[str | pulumi.Alias]] | None
+
+
+class Files(pulumi.ComponentResource):
+    """A file system, who uses it, and what that one may do."""
+
+    def __init__(self, name: str, files: str, aliases: Aliases, opts: pulumi.ResourceOptions) -> None:
+        super().__init__("aiplatform:index:Files", name, None, opts)
+        child = pulumi.ResourceOptions(parent=self)
+        system = aws.efs.FileSystem(
+            f"{name}-{files}", encrypted=True, opts=pulumi.ResourceOptions(parent=self, aliases=aliases)
+        )
+        aws.efs.AccessPoint(f"{name}-point", file_system_id=system.id, opts=child)
+        role = aws.iam.Role(f"{name}-role", assume_role_policy="{}", opts=child)
+        statement = {"Effect": "Allow", "Action": "elasticfilesystem:ClientMount", "Resource": system.arn}
+        policy = pulumi.Output.json_dumps({"Statement": [statement]})
+        aws.iam.RolePolicy(f"{name}-policy", role=role.name, policy=policy, opts=child)
+        self.register_outputs({})
+
+
+def _recorded(name: str, files: str, of_component: Aliases = None, of_files: Aliases = None) -> Recording:
+    notes = AliasNotes()
+
+    def program() -> None:
+        pulumi.runtime.register_stack_transformation(notes.note)
+        Files(name, files, of_files, pulumi.ResourceOptions(aliases=of_component))
+
+    recording = record_program(program, load_stack_config(PROJECT_ROOT, "dev"), "dev")
+    return resolved(recording, notes.found)
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        lambda: _recorded("old", "disk", None, [pulumi.Alias(name="old-files")]),
+        lambda: _recorded("old", "disk", None, [OLD_URN]),
+        lambda: _recorded("new", "files", [pulumi.Alias(name="old")]),
+        lambda: _recorded("new", "disk", [pulumi.Alias(name="old")], [pulumi.Alias(name="new-files")]),
+        lambda: _recorded("new", "disk", [pulumi.Alias(name="old")], [pulumi.Alias(name="old-files")]),
+    ],
+)
+def test_what_an_alias_carries_over_changes_nothing(head: Callable[[], Recording]) -> None:
+    found = compared(_recorded("old", "files"), head())
+    assert found.renamed, "nobody would learn that it has another name now"
+    assert not found.is_same
+    assert not (found.added or found.removed or found.changed), "it keeps its name and id in AWS"
+    assert not (found.data or found.replaced.because or found.permissions_gained or found.findings_new)
+
+
+def test_an_alias_may_name_another_parent_or_none() -> None:
+    def program(parent: pulumi.Input[str] | pulumi.Resource | None) -> Recording:
+        notes = AliasNotes()
+
+        def run() -> None:
+            pulumi.runtime.register_stack_transformation(notes.note)
+            component = Files("old", "files", None, pulumi.ResourceOptions())
+            given = component if parent is Files else parent
+            aws.efs.FileSystem("moved", opts=pulumi.ResourceOptions(aliases=[pulumi.Alias(parent=given)]))
+
+        return resolved(record_program(run, load_stack_config(PROJECT_ROOT, "dev"), "dev"), notes.found)
+
+    chain = "urn:pulumi:dev::ai-platform::aiplatform:index:Files$aws:efs/fileSystem:FileSystem::moved"
+    by_resource = program(Files)  # ty: ignore[invalid-argument-type]
+    assert by_resource.one(FILE_SYSTEM, "moved").aliases == (chain,)
+    by_urn = program("urn:pulumi:dev::ai-platform::aiplatform:index:Files::old")
+    assert by_urn.one(FILE_SYSTEM, "moved").aliases == (chain,)
+    assert program(None).one(FILE_SYSTEM, "moved").aliases == (), "it has no parent now either"
+
+
+def test_without_an_alias_a_new_name_is_another_resource() -> None:
+    found = compared(_recorded("old", "files"), _recorded("old", "disk"))
+    assert [item.name for item in found.added] == ["old-disk"]
+    assert [item.name for item in found.removed] == ["old-files"]
+    assert {urn.rpartition("::")[2]: sorted(paths) for urn, paths in found.replaced.because.items()} == {
+        "old-point": ["fileSystemId"]
+    }
+    (item,) = found.data
+    assert item.message.startswith("old-files is removed or renamed")
+
+
+def test_one_old_name_is_taken_by_one_new_resource_only(dev: Recording) -> None:
+    system = dev.one(FILE_SYSTEM)
+    heirs = [
+        replace(system, urn=f"{system.urn}-{number}", name=f"heir-{number}", aliases=(system.urn,))
+        for number in (1, 2)
+    ]
+    head = replace(dev, resources=(*(item for item in dev.resources if item is not system), *heirs))
+    assert former_urns(dev, head) == {heirs[0].urn: system.urn}
+
+
+def test_an_alias_of_something_that_is_still_there_means_nothing(dev: Recording) -> None:
+    bucket = dev.one(BUCKET)
+    copy = replace(bucket, urn=f"{bucket.urn}-copy", aliases=(bucket.urn,))
+    found = compared(dev, replace(dev, resources=(*dev.resources, copy)))
+    assert not found.renamed
+    assert [item.urn for item in found.added] == [copy.urn]
+
+
+def test_an_alias_of_a_resource_that_has_a_past_of_its_own_saves_nothing(dev: Recording) -> None:
+    lost, kept = dev.one(FILE_SYSTEM), dev.one(BUCKET)
+    base = replace(dev, resources=(*dev.resources, replace(lost, urn=f"{lost.urn}-lost", name="lost")))
+    head = replace(dev, resources=tuple(
+        replace(item, aliases=(f"{lost.urn}-lost",)) if item is kept else item for item in dev.resources
+    ))  # fmt: skip
+    (item,) = compared(base, head).data
+    assert item.name == "lost", "the engine finds the bucket by its own URN and deletes the file system"
+
+
+def test_a_name_that_the_program_chose_is_no_identity(dev: Recording) -> None:
+    system, cluster = dev.one(FILE_SYSTEM), dev.one("aws:ecs/cluster:Cluster")
+    assert {"arn", "id", "name"} <= identities(system).keys()
+    assert not identities(cluster), "it keeps its name, and with it its ARN, when it is replaced"
+    assert "region" not in identities(dev.one(BUCKET)), (
+        "whatever names the Region would seem to name the bucket"
+    )
+
+
+def test_made_up_names_are_shown_by_the_names_of_the_program(dev: Recording) -> None:
+    names = names_in(dev)
+    assert names[dev.one(ACCESS_POINT, "shared-files-cache").outputs["arn"]] == "shared-files-cache"
+    lengths = [len(text) for text in names]
+    assert lengths == sorted(lengths, reverse=True), "a part of an ARN would be written over first"
