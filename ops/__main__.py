@@ -79,9 +79,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.print_help(sys.stderr)
         parser.exit(2)
     options = parser.parse_args(arguments)
-    module = importlib.import_module(VERBS[options.verb][0])
     try:
-        code = module.main(options.arguments)
+        code = importlib.import_module(VERBS[options.verb][0]).main(options.arguments)
         sys.stdout.flush()
     except BrokenPipeError:
         # The reader, such as `head`, has seen enough.

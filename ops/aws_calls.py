@@ -5,6 +5,17 @@ from contextlib import contextmanager
 from typing import Any
 
 CONNECT_TIMEOUT_SECONDS = 10
+LOG_IN = "Fix: log in, as with `aws sso login`, or name a profile with --profile or AWS_PROFILE."
+# What AWS answers to credentials that are over or none of its own.
+# https://docs.aws.amazon.com/STS/latest/APIReference/CommonErrors.html
+BAD_CREDENTIALS = (
+    "ExpiredToken",
+    "ExpiredTokenException",
+    "InvalidAccessKeyId",
+    "InvalidClientTokenId",
+    "SignatureDoesNotMatch",
+    "UnrecognizedClientException",
+)
 
 
 class AwsCallError(Exception):
@@ -28,15 +39,34 @@ def aws_client(service: str, region: str, profile: str | None = None, **config: 
 
 @contextmanager
 def told(what: str) -> Generator[None]:
-    """Turns a failure of AWS inside the block into one sentence about `what`, such as `reading the queue`."""
+    """Turns a failure of AWS inside the block into one sentence about `what`, such as `reading the queue`.
+
+    Where credentials are the reason, a second one says how to get some.
+    """
     from botocore.exceptions import BotoCoreError, ClientError
 
     try:
         yield
     except ClientError as error:
-        raise AwsCallError(f"AWS refused {what}: {refusal(error)}") from error
+        fix = f" {LOG_IN}" if error_code(error) in BAD_CREDENTIALS else ""
+        raise AwsCallError(f"AWS refused {what}: {refusal(error)}{fix}") from error
     except BotoCoreError as error:
-        raise AwsCallError(f"AWS failed at {what}: {str(error).rstrip('.')}.") from error
+        fix = f" {LOG_IN}" if _lacks_credentials(error) else ""
+        raise AwsCallError(f"AWS failed at {what}: {str(error).rstrip('.')}.{fix}") from error
+
+
+def _lacks_credentials(error: Exception) -> bool:
+    from botocore import exceptions
+
+    return isinstance(
+        error,
+        exceptions.NoCredentialsError
+        | exceptions.PartialCredentialsError
+        | exceptions.CredentialRetrievalError
+        | exceptions.SSOError
+        | exceptions.TokenRetrievalError
+        | exceptions.LoginError,
+    )
 
 
 def error_code(error: Any) -> str:

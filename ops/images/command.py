@@ -20,8 +20,8 @@ from ops.capture.stack_files import StackFileError, load_stack_config
 from ops.images.lookup import ImageLookupError, described, newest_images
 from ops.images.support import Support, support_of
 from ops.preview_text import region_of
-from ops.prices.whole_file import replace_text
 from ops.stack_edit import StackEditError, with_mapping
+from ops.whole_file import replace_text
 
 KEY = f"{NAMESPACE}:machineImages"
 LOOKUP = "aws:ssm/getParameter:getParameter"

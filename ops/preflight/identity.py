@@ -21,10 +21,7 @@ def account_id(account: Account) -> str:
             return account.client("sts").get_caller_identity()["Account"]
     except AwsCallError as error:
         _tell_of_region(account, error)
-        reason = str(error).rstrip(".")
-        raise AwsCallError(
-            f"{reason}. Fix: log in, as with `aws sso login`, or name a profile with --profile."
-        ) from error
+        raise
 
 
 def _tell_of_region(account: Account, refused: AwsCallError) -> None:

@@ -16,8 +16,8 @@ from ops.instance_prices import TABLE, PriceTableError, read_table, table_text
 from ops.prices import services
 from ops.prices.asked import PRICE_LIST_REGION, on_demand_usd, spot_usd
 from ops.prices.changes import Answer, Change, changes, merged
-from ops.prices.whole_file import replace_text
 from ops.progress import Progress
+from ops.whole_file import replace_text
 
 EXAMPLES = """examples:
   python -m ops prices refresh --region eu-central-1

@@ -15,8 +15,8 @@ from ops.cost.prices import Key, Price, read_table, table_text
 from ops.prices.asked import PRICE_LIST_REGION, pages
 from ops.prices.changes import ON_DEMAND_SOURCE
 from ops.prices.service_queries import BY_HAND, QUERIES, Query
-from ops.prices.whole_file import replace_text
 from ops.progress import Progress
+from ops.whole_file import replace_text
 
 # AWS puts a short name of the region before a usage type, such as EUC1- or eu-central-1-, and none in us-east-1.
 PREFIX = r"(?:[A-Z]{2,4}[0-9]?-|[a-z]{2}-[a-z]+-[0-9]-)?"

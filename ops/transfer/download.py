@@ -17,7 +17,7 @@ from ops.capture.stack_files import StackFileError
 from ops.progress import Progress, byte_count
 from ops.stack_outputs import StackOutputsError
 from ops.transfer.fetching import fetch_files
-from ops.transfer.options import given, parsed, parser, settings_of
+from ops.transfer.options import given, parsed, settings_of, shared_parser
 from ops.transfer.places import TransferError, bucket_of
 from ops.transfer.present import objects_below, unchanged_keys
 from ops.transfer.report import Report
@@ -131,7 +131,7 @@ def _need_space(folder: Path, needed: int) -> None:
 
 
 def _parser() -> argparse.ArgumentParser:
-    made = parser("download", __doc__, EXAMPLE)
+    made = shared_parser("download", __doc__, EXAMPLE)
     made.add_argument(
         "source", type=given, help="a prefix of the lake, such as models/fine-tuned/first/, or one key"
     )

@@ -11,6 +11,7 @@ from ops.aws_calls import AwsCallError
 from ops.transfer.checksums import holds_same_bytes
 from ops.transfer.present import head_of
 from ops.transfer.sending import MOST_FAILURES, Begun, Counted, Outcome, Settings, failure_of, manager_for
+from ops.transfer.stops import stopped_as_by_ctrl_c
 from ops.transfer.targets import Target
 
 TEMPORARY = ".part-"
@@ -39,7 +40,11 @@ def fetch_files(
     settled: list[tuple[Target, Future[tuple[str, bool]]]] = []
     try:
         # Checking and renaming go on beside the fetching, so that a break costs only what is under way.
-        with ThreadPoolExecutor(settings.concurrency) as pool, manager_for(client, settings) as manager:
+        with (
+            stopped_as_by_ctrl_c(),
+            ThreadPoolExecutor(settings.concurrency) as pool,
+            manager_for(client, settings) as manager,
+        ):
             for target in targets:
                 if begun.failures >= MOST_FAILURES:
                     break

@@ -2,7 +2,6 @@
 
 import _thread
 import io
-import signal
 import threading
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
@@ -11,10 +10,10 @@ from typing import Any
 from ops.aws_calls import AwsCallError, told
 from ops.transfer.checksums import crc32_text
 from ops.transfer.parts import MIB
+from ops.transfer.stops import stopped_as_by_ctrl_c
 
 # Ten of them at a time are 640 MiB.
 MOST_BYTES_IN_MEMORY = 64 * MIB
-STOPS = (signal.SIGTERM, signal.SIGHUP)
 
 
 class LakeClient:
@@ -90,19 +89,12 @@ def _interruptible(call: Callable[..., Any], asked: dict[str, Any]) -> Any:
 
 @contextmanager
 def nothing_left_open(client: Any, bucket: str) -> Generator[LakeClient]:
-    """The client for a transfer manager. Whatever upload is still open in the end is given up, by any way out.
-
-    SIGTERM, by which a container or a machine is stopped, and SIGHUP, by which a terminal is closed or a connection
-    lost, end the block as Ctrl-C does. A SIGHUP that `nohup` has switched off stays so.
-    """
+    """The client for a transfer manager. Whatever upload is still open in the end is given up, by any way out."""
     lake = LakeClient(client)
-    handled = [each for each in STOPS if signal.getsignal(each) is not signal.SIG_IGN]
-    before = {each: signal.signal(each, signal.default_int_handler) for each in handled}
     try:
-        yield lake
+        with stopped_as_by_ctrl_c():
+            yield lake
     finally:
-        for each, handler in before.items():
-            signal.signal(each, handler)
         for upload_id, key in lake.open_uploads.items():
             _give_up(lake, bucket, key, upload_id)
 

@@ -9,7 +9,7 @@ from ops.transfer.sending import CONCURRENCY, Settings
 UNITS = {"": 1, "K": KIB, "M": MIB, "G": GIB, "T": 1024 * GIB}
 
 
-def parser(verb: str, description: str | None, example: str) -> argparse.ArgumentParser:
+def shared_parser(verb: str, description: str | None, example: str) -> argparse.ArgumentParser:
     """The parser with the shared options; the caller adds what is from where to where."""
     made = argparse.ArgumentParser(
         prog=f"python -m ops {verb}",

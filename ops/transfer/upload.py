@@ -15,7 +15,7 @@ from ops.aws_calls import AwsCallError, aws_client
 from ops.capture.stack_files import StackFileError
 from ops.progress import Progress, byte_count
 from ops.stack_outputs import StackOutputsError
-from ops.transfer.options import given, parsed, parser, settings_of, size
+from ops.transfer.options import given, parsed, settings_of, shared_parser, size
 from ops.transfer.parts import PartError
 from ops.transfer.places import TransferError, bucket_of, checked_destination, key_fault
 from ops.transfer.present import objects_below, unchanged_keys
@@ -37,7 +37,10 @@ Takes s3:ListBucket, s3:GetObject, s3:PutObject and s3:AbortMultipartUpload."""
 
 def main(arguments: Sequence[str], make_client: Callable[..., Any] = aws_client) -> int:
     """0 when everything is in the lake, 1 when something failed, 2 on wrong usage, 130 when interrupted."""
-    options = parsed(_parser(), list(arguments))
+    parser = _parser()
+    options = parsed(parser, list(arguments))
+    if options.expected_size and options.source != STREAM:
+        parser.error("--expected-size is for standard input (-); files tell their size")
     try:
         destination = checked_destination(options.destination)
         bucket, region = bucket_of(options)
@@ -138,7 +141,7 @@ def _notes(tree: Tree) -> list[str]:
 
 
 def _parser() -> argparse.ArgumentParser:
-    made = parser("upload", __doc__, EXAMPLE)
+    made = shared_parser("upload", __doc__, EXAMPLE)
     made.add_argument(
         "source",
         type=given,

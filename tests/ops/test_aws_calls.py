@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from botocore.exceptions import EndpointConnectionError, NoCredentialsError, TokenRetrievalError
 
 from ops.aws_calls import AwsCallError, aws_client, told
 from ops.reindex.lake import WORKERS
@@ -40,3 +41,15 @@ def test_a_refusal_is_one_line_with_code_and_message() -> None:
     with pytest.raises(AwsCallError) as raised, told("reading the queue"):
         raise refusal("AccessDenied", "User x is not\n  authorized.")
     assert str(raised.value) == "AWS refused reading the queue: AccessDenied, User x is not authorized."
+
+
+@pytest.mark.parametrize(
+    "error",
+    [NoCredentialsError(), TokenRetrievalError(provider="sso", error_msg="x"), refusal("ExpiredToken")],
+)
+def test_credentials_that_are_missing_or_over_come_with_their_fix(error: Exception) -> None:
+    with pytest.raises(AwsCallError, match=r"\. Fix: log in, as with `aws sso login`"), told("asking"):
+        raise error
+    with pytest.raises(AwsCallError) as raised, told("asking"):
+        raise EndpointConnectionError(endpoint_url="https://sqs")
+    assert "log in" not in str(raised.value), "new credentials do not mend a connection"

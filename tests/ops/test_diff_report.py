@@ -11,6 +11,7 @@ from ops.capture.recording import Recording, Secret
 from ops.diff.comparison import Comparison, compared
 from ops.diff.document import stack_document
 from ops.diff.markdown import OPEN_LINES, code, escaped, markdown
+from ops.diff.sections import SHOWN_CHANGES
 from ops.diff.text import text
 from ops.github.text import LONGEST_BODY
 from policies.storage import FILE_SYSTEM
@@ -67,6 +68,14 @@ def test_an_export_that_others_read_is_told(dev: Recording) -> None:
     report = text(TITLE, {"dev": found}, None)
     assert "  bucket: data-lake-bucket → other" in report
     assert "  key: (not set) → [secret]" in report and "hunter2" not in report
+
+
+def test_a_resource_with_many_changes_shows_the_first_and_counts_the_rest(dev: Recording) -> None:
+    tags = {f"tag{number:02}": "x" for number in range(SHOWN_CHANGES + 3)}
+    found = compared(dev, changed(dev, FILE_SYSTEM, "shared-files-files", inputs(tags=tags)))
+    report = text(TITLE, {"dev": found}, None)
+    assert report.count("      tags.tag") == SHOWN_CHANGES
+    assert "      and 3 more properties" in report
 
 
 def test_a_cost_that_nobody_knows_is_named(dev: Recording) -> None:

@@ -2,6 +2,8 @@
 
 import json
 import os
+import signal
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -103,6 +105,24 @@ def test_damaged_bytes_do_not_become_a_file(
     assert run("raw/", tmp_path, make_client=wrapping(head_object=head_object)) == 1
     assert files_in(tmp_path) == {"a": b"old"}, "a damaged file would stand where a whole one was"
     assert "what arrived is not what the lake holds" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_run_that_is_stopped_by_a_signal_leaves_no_half_file(
+    lake: Lake, tmp_path: Path, number: signal.Signals
+) -> None:
+    lake.put("raw/large", os.urandom(20 * MIB))
+
+    def stopped(client: Any) -> Callable[..., Any]:
+        def get_object(**asked: Any) -> Any:
+            signal.pthread_kill(threading.main_thread().ident or 0, number)
+            raise OSError(5, "the connection is gone")
+
+        return get_object
+
+    with pytest.raises(KeyboardInterrupt):
+        run("raw/", tmp_path / "new", make_client=wrapping(get_object=stopped))
+    assert files_in(tmp_path / "new") == {}, "half files would look like data"
 
 
 def test_an_interrupted_run_leaves_no_half_file(

@@ -20,7 +20,7 @@ from ops.instance_prices import TABLE, InstancePrice, read_table, table_text
 from ops.prices import command
 from ops.prices.asked import on_demand_usd, spot_usd
 from ops.prices.changes import Answer, changes, merged
-from ops.prices.whole_file import replace_text
+from ops.whole_file import replace_text
 
 NOW = datetime(2026, 12, 2, 12, tzinfo=UTC)
 TODAY = NOW.date()

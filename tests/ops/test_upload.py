@@ -171,6 +171,16 @@ def test_an_interrupt_during_a_part_leaves_nothing_open(
     assert "Interrupted." in capsys.readouterr().err
 
 
+def test_a_size_that_is_expected_of_a_file_is_wrong_usage(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "a").write_bytes(b"a")
+    with pytest.raises(SystemExit) as ended:
+        run(tmp_path, "raw/", "--expected-size", "1G")
+    assert ended.value.code == 2
+    assert "--expected-size is for standard input" in capsys.readouterr().err
+
+
 def test_an_upload_that_cannot_be_given_up_is_told_with_the_command_that_does(
     lake: Lake, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
