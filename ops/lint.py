@@ -10,7 +10,7 @@ from typing import Any
 
 from ops.capture.program import PROJECT_ROOT, record
 from ops.capture.recording import Recording
-from ops.capture.stack_files import StackFileError
+from ops.capture.stack_files import StackFileError, stacks_of
 from policies.exceptions import EXCEPTIONS, PolicyException, expired, unused
 from policies.rule import Finding, Severity
 from policies.rules import RULES, all_findings
@@ -42,7 +42,9 @@ def main(arguments: Sequence[str], today: date | None = None) -> int:
     import pulumi
 
     try:
-        recordings = {name: record(name) for name in ([options.stack] if options.stack else _stacks())}
+        recordings = {
+            name: record(name) for name in ([options.stack] if options.stack else stacks_of(PROJECT_ROOT))
+        }
     except StackFileError as error:
         print(error, file=sys.stderr)
         return 2
@@ -96,9 +98,3 @@ def _as_json(found: Mapping[str, Sequence[Finding]]) -> str:
         {"stack": name, **asdict(item)} for name, items in found.items() for item in items
     ]
     return json.dumps({"rules": [rule.id for rule in RULES], "findings": document}, indent=2, sort_keys=True)
-
-
-def _stacks() -> list[str]:
-    return sorted(
-        path.name.removeprefix("Pulumi.").removesuffix(".yaml") for path in PROJECT_ROOT.glob("Pulumi.*.yaml")
-    )

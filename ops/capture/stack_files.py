@@ -51,10 +51,15 @@ def load_stack_config(root: Path, stack: str, changes: Mapping[str, Any] | None 
     return StackConfig(project=project, values=values, secret_keys=secret_keys)
 
 
-def _known_stacks(root: Path) -> str:
-    names = sorted(
+def stacks_of(root: Path) -> list[str]:
+    """The stacks that have a file in the folder `root`, by name."""
+    return sorted(
         path.name.removeprefix("Pulumi.").removesuffix(".yaml") for path in root.glob("Pulumi.*.yaml")
     )
+
+
+def _known_stacks(root: Path) -> str:
+    names = stacks_of(root)
     return f"use one of the stacks {', '.join(names)}" if names else "write one beside Pulumi.yaml"
 
 

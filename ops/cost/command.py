@@ -8,7 +8,7 @@ from datetime import date
 from pathlib import Path
 
 from ops.capture.program import PROJECT_ROOT, record
-from ops.capture.stack_files import StackFileError
+from ops.capture.stack_files import StackFileError, stacks_of
 from ops.cost.chart import svg
 from ops.cost.estimate import estimate
 from ops.cost.prices import Prices, age_warning
@@ -77,9 +77,7 @@ def column(stack: str, usage: Usage, asleep: bool = False) -> Column:
 
 def all_columns(usage: Usage) -> list[Column]:
     """Every stack that has a file, the cheapest first, and those asleep that are designed to cost little then."""
-    names = sorted(
-        path.name.removeprefix("Pulumi.").removesuffix(".yaml") for path in PROJECT_ROOT.glob("Pulumi.*.yaml")
-    )
+    names = stacks_of(PROJECT_ROOT)
     columns = [column(name, usage) for name in names]
     columns += [column(name, usage, asleep=True) for name in names if f"{name}{ASLEEP}" in DESIGN_TARGETS]
     return sorted(columns, key=lambda item: (item.estimate.idle_usd, item.label))

@@ -9,12 +9,13 @@ from pathlib import Path
 
 from ops.capture.program import PROJECT_ROOT
 from ops.capture.recording import Recording
+from ops.capture.stack_files import stacks_of
 from ops.diff.base import SHORT_COMMIT, BaseError, commit_of, common_ancestor, unpacked
 from ops.diff.comparison import Comparison, compared
 from ops.diff.document import stack_document
 from ops.diff.markdown import markdown
 from ops.diff.text import Outcome, text
-from ops.diff.versions import VersionError, count_of, record_both, stacks_of
+from ops.diff.versions import VersionError, count_of, record_both
 from ops.instance_prices import PriceTableError
 from ops.progress import Progress
 

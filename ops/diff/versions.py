@@ -10,6 +10,7 @@ from pathlib import Path
 
 from ops.capture.program import PROJECT_ROOT
 from ops.capture.recording import Recording
+from ops.capture.stack_files import stacks_of
 
 # Where the libraries of functions are kept once downloaded; git does not carry it.
 BUNDLES = ".bundles"
@@ -26,13 +27,6 @@ class Versions:
 
     base: Mapping[str, Recording | str]
     head: Mapping[str, Recording | str]
-
-
-def stacks_of(root: Path) -> list[str]:
-    """The stacks that have a file."""
-    return sorted(
-        path.name.removeprefix("Pulumi.").removesuffix(".yaml") for path in root.glob("Pulumi.*.yaml")
-    )
 
 
 def record_both(

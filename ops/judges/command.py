@@ -9,9 +9,9 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 
-from ops.capture.program import record
+from ops.capture.program import PROJECT_ROOT, record
 from ops.capture.recording import Recording
-from ops.capture.stack_files import StackFileError
+from ops.capture.stack_files import StackFileError, stacks_of
 from ops.judges.checkov import checkov_findings
 from ops.judges.contracts import contract_findings
 from ops.judges.environment import JudgeFailed, JudgeMissing
@@ -23,9 +23,8 @@ from ops.judges.schemas import schema_findings
 from ops.judges.scripts import script_findings
 
 Recordings = Mapping[str, Recording]
-STACKS = ("dev", "staging", "prod")
 EPILOG = """examples:
-  python -m ops judge                        # everything about all three stacks
+  python -m ops judge                        # everything about every stack that has a file
   python -m ops judge --stack prod --only iam --only checkov
 
 What is accepted, and why, is in ops/judges/accepted.toml.
@@ -72,8 +71,9 @@ def main(arguments: Sequence[str]) -> int:
     # The SDK takes a quarter of a second to import, which `--help` need not wait for.
     import pulumi
 
+    every_stack = stacks_of(PROJECT_ROOT)
     try:
-        recordings = {stack: record(stack) for stack in options.stack or STACKS}
+        recordings = {stack: record(stack) for stack in options.stack or every_stack}
         acceptances = accepted()
     except StackFileError as error:
         print(error, file=sys.stderr)
@@ -81,7 +81,7 @@ def main(arguments: Sequence[str]) -> int:
     except (pulumi.RunError, AcceptedError) as error:
         print(error, file=sys.stderr)
         return 1
-    complete = set(recordings) >= set(STACKS)
+    complete = set(recordings) >= set(every_stack)
     verdicts: list[Verdict] = []
     for name in dict.fromkeys(options.only or JUDGES):
         verdicts.append(_verdict(name, recordings, acceptances, complete))
@@ -102,7 +102,7 @@ def _options(arguments: Sequence[str]) -> argparse.Namespace:
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--stack", action="append", help="a stack (default: dev, staging and prod)")
+    parser.add_argument("--stack", action="append", help="a stack (default: every one that has a file)")
     parser.add_argument("--only", action="append", choices=JUDGES, help="a judge (default: all)")
     parser.add_argument("--json", action="store_true", help="print JSON for machines")
     return parser.parse_args(arguments)

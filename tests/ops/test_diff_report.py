@@ -87,7 +87,7 @@ def test_a_cost_that_nobody_knows_is_named(dev: Recording) -> None:
 def test_the_cost_of_a_thing_goes_from_and_to(dev: Recording, asleep: Comparison) -> None:
     assert asleep.cost.head.idle_usd < asleep.cost.base.idle_usd
     gateways = next(part for part in asleep.cost.parts if part.what == "VPC NAT gateway")
-    assert gateways.base[0] > 90 and gateways.head == (0.0, 0.0)
+    assert gateways.base[0] > 0 and gateways.head == (0.0, 0.0)
     assert sum(part.head[0] - part.base[0] for part in asleep.cost.parts) == pytest.approx(
         asleep.cost.head.idle_usd - asleep.cost.base.idle_usd, abs=0.1
     ), "the lines do not add up to the sum"
