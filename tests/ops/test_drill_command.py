@@ -427,7 +427,9 @@ class TestInterruptedWatching:
         world = market()
         world.script.insert(1, (14, lambda: world.refused.update(DescribeExecution="ExpiredTokenException")))
         code, _, err = world.run("--yes")
-        assert code == 1 and "AWS refused reading the run run-1: ExpiredTokenException, no. Fix: log in" in err
+        assert (
+            code == 1 and "AWS refused reading the run run-1: ExpiredTokenException, no. Fix: log in" in err
+        )
 
     def test_stopping_to_watch_says_what_goes_on(self) -> None:
         world = market()
