@@ -10,11 +10,11 @@ from typing import Any
 
 import pulumi
 
+from bootstrap.settings import PROJECT
 from components.iam import Statement, allow, document
 
 # Roles and policies of this program, which a deployment must not touch.
-PATH = "/ai-platform-bootstrap/"
-PROJECT = "ai-platform-bootstrap"
+PATH = f"/{PROJECT}/"
 PLANS = "plans/"
 
 # ReadOnlyAccess does not know collection groups of OpenSearch Serverless; version 128 of the policy, 2025-01-23

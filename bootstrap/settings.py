@@ -1,4 +1,4 @@
-"""What is to be said before the program can run: which repository is trusted, and where the state lies."""
+"""What the program has to be told: which repository is trusted, and where the state lies."""
 
 import re
 from collections.abc import Iterator
@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 from components.config_values import REGION
 
+# The Pulumi project of this program, as in bootstrap/Pulumi.yaml.
+PROJECT = "ai-platform-bootstrap"
 ENVIRONMENTS = ("dev", "staging", "prod")
 REPOSITORY = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]{0,38}/[A-Za-z0-9._-]{1,100}")
 ENVIRONMENT = re.compile(r"[a-z0-9][a-z0-9-]{0,62}")
@@ -49,20 +51,20 @@ class BootstrapSettings:
         if not REGION.accepts(self.region):
             yield f"region = {self.region!r}: {REGION.text}. Fix: name a region, such as eu-central-1."
         if self.identity_provider_arn and not PROVIDER_ARN.fullmatch(self.identity_provider_arn):
-            yield f"identityProviderArn = {self.identity_provider_arn!r}: is not GitHub's provider. Fix: `aws iam list-open-id-connect-providers` tells it."
+            yield f"identityProviderArn = {self.identity_provider_arn!r}: is not the ARN of GitHub's provider. Fix: `aws iam list-open-id-connect-providers` lists it."
         yield from self._faults_of_numbers()
         yield from self._faults_of_environments()
 
     def _faults_of_numbers(self) -> Iterator[str]:
         if bool(self.owner_id) != bool(self.repository_id):
-            yield "Only one of the numbers of owner and repository is given. Fix: give both, or neither."
+            yield "Only one of the ids of owner and repository is given. Fix: give both, or neither."
         for number in (self.owner_id, self.repository_id):
             if number and not (number.isascii() and number.isdigit()):
-                yield f"{number!r} is not a number of GitHub's. Fix: `gh api repos/{self.repository}` tells both."
+                yield f"{number!r} is not an id of GitHub's, which is a number. Fix: `gh api repos/{self.repository}` shows both."
 
     def _faults_of_environments(self) -> Iterator[str]:
         if not self.environments:
             yield "environments is empty: nothing could be deployed. Fix: name at least one, such as dev."
         for name in self.environments:
             if not ENVIRONMENT.fullmatch(name):
-                yield f"environments = {name!r}: takes lower-case letters, digits and hyphens. Fix: rename it."
+                yield f"environments = {name!r}: must be lower-case letters, digits and hyphens. Fix: rename it."

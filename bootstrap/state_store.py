@@ -7,8 +7,8 @@ import pulumi
 import pulumi_aws as aws
 
 from bootstrap.permissions import PLANS
-from components.data_lake import tls_only_policy
 from components.iam import document
+from components.private_bucket import encryption_rule, never_public, owned_by_account, tls_only
 
 # A plan that nobody has approved by then is not what the stack looks like any more.
 PLAN_RETENTION_DAYS = 7
@@ -53,48 +53,16 @@ class StateStore(pulumi.ComponentResource):
         self.backend_url = pulumi.Output.format("s3://{0}?region={1}", bucket.bucket, args.region)
         self.secrets_provider = pulumi.Output.format("awskms://{0}?region={1}", key.key_id, args.region)
         self._close(name, kept)
-        self._encrypt(name, kept)
         self._keep_and_expire(name, kept)
         self.register_outputs({"backend_url": self.backend_url, "secrets_provider": self.secrets_provider})
 
     def _close(self, name: str, kept: pulumi.ResourceOptions) -> None:
-        aws.s3.BucketPublicAccessBlock(
-            f"{name}-public-access",
-            bucket=self.bucket_name,
-            block_public_acls=True,
-            block_public_policy=True,
-            ignore_public_acls=True,
-            restrict_public_buckets=True,
-            opts=kept,
-        )
-        aws.s3.BucketOwnershipControls(
-            f"{name}-ownership",
-            bucket=self.bucket_name,
-            rule={"object_ownership": "BucketOwnerEnforced"},
-            opts=kept,
-        )
-        aws.s3.BucketPolicy(
-            f"{name}-tls-only",
-            bucket=self.bucket_name,
-            policy=pulumi.Output.json_dumps(tls_only_policy(self.bucket_arn)),
-            opts=kept,
-        )
-
-    def _encrypt(self, name: str, kept: pulumi.ResourceOptions) -> None:
+        bucket = self.bucket_name
+        aws.s3.BucketPublicAccessBlock(f"{name}-public-access", never_public(bucket), kept)
+        aws.s3.BucketOwnershipControls(f"{name}-ownership", owned_by_account(bucket), kept)
+        aws.s3.BucketPolicy(f"{name}-tls-only", tls_only(bucket, self.bucket_arn), kept)
         aws.s3.BucketServerSideEncryptionConfiguration(
-            f"{name}-encryption",
-            bucket=self.bucket_name,
-            rules=[
-                {
-                    "apply_server_side_encryption_by_default": {
-                        "sse_algorithm": "aws:kms",
-                        "kms_master_key_id": self.key_arn,
-                    },
-                    "bucket_key_enabled": True,
-                    "blocked_encryption_types": ["SSE-C"],
-                }
-            ],
-            opts=kept,
+            f"{name}-encryption", bucket=bucket, rules=[encryption_rule(self.key_arn)], opts=kept
         )
 
     def _keep_and_expire(self, name: str, kept: pulumi.ResourceOptions) -> None:

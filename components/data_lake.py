@@ -8,8 +8,9 @@ import pulumi
 import pulumi_aws as aws
 
 from components.config_sections import DataLakeConfig
-from components.iam import allow, document, grant
+from components.iam import allow, grant
 from components.lifecycle import lifecycle_rules
+from components.private_bucket import encryption_rule, never_public, owned_by_account, tls_only
 
 LIST_ACTIONS = ("s3:ListBucket",)
 READ_ACTIONS = ("s3:GetObject",)
@@ -46,7 +47,6 @@ class DataLake(pulumi.ComponentResource):
         self.bucket_name = self.bucket.bucket
         self.bucket_arn = self.bucket.arn
         self._close(name, settings)
-        self._encrypt(name, settings)
         self._keep_and_expire(name, args.config, settings)
         self.register_outputs({"bucket_name": self.bucket_name, "bucket_arn": self.bucket_arn})
 
@@ -74,42 +74,12 @@ class DataLake(pulumi.ComponentResource):
         return allow(actions, objects)
 
     def _close(self, name: str, settings: pulumi.ResourceOptions) -> None:
-        aws.s3.BucketPublicAccessBlock(
-            f"{name}-public-access",
-            bucket=self.bucket_name,
-            block_public_acls=True,
-            block_public_policy=True,
-            ignore_public_acls=True,
-            restrict_public_buckets=True,
-            opts=settings,
-        )
-        aws.s3.BucketOwnershipControls(
-            f"{name}-ownership",
-            bucket=self.bucket_name,
-            rule={"object_ownership": "BucketOwnerEnforced"},
-            opts=settings,
-        )
-        aws.s3.BucketPolicy(
-            f"{name}-tls-only",
-            bucket=self.bucket_name,
-            policy=pulumi.Output.json_dumps(tls_only_policy(self.bucket_arn)),
-            opts=settings,
-        )
-
-    def _encrypt(self, name: str, settings: pulumi.ResourceOptions) -> None:
+        bucket = self.bucket_name
+        aws.s3.BucketPublicAccessBlock(f"{name}-public-access", never_public(bucket), settings)
+        aws.s3.BucketOwnershipControls(f"{name}-ownership", owned_by_account(bucket), settings)
+        aws.s3.BucketPolicy(f"{name}-tls-only", tls_only(bucket, self.bucket_arn), settings)
         aws.s3.BucketServerSideEncryptionConfiguration(
-            f"{name}-encryption",
-            bucket=self.bucket_name,
-            rules=[
-                {
-                    "apply_server_side_encryption_by_default": {"sse_algorithm": "aws:kms"},
-                    # One call to KMS per bucket and hour or so instead of one per object.
-                    "bucket_key_enabled": True,
-                    # An object under a key that its writer keeps could be read by nobody else.
-                    "blocked_encryption_types": ["SSE-C"],
-                }
-            ],
-            opts=settings,
+            f"{name}-encryption", bucket=bucket, rules=[encryption_rule()], opts=settings
         )
 
     def _keep_and_expire(self, name: str, config: DataLakeConfig, settings: pulumi.ResourceOptions) -> None:
@@ -135,16 +105,3 @@ class DataLake(pulumi.ComponentResource):
             transition_default_minimum_object_size="all_storage_classes_128K",
             opts=settings,
         )
-
-
-def tls_only_policy(bucket_arn: pulumi.Input[str]) -> dict[str, Any]:
-    """Refuses plain HTTP. The wildcards are meant: a refusal must reach everybody and every action."""
-    statement = {
-        "Sid": "DenyPlainHttp",
-        "Effect": "Deny",
-        "Principal": "*",
-        "Action": "s3:*",
-        "Resource": [bucket_arn, pulumi.Output.format("{0}/*", bucket_arn)],
-        "Condition": {"Bool": {"aws:SecureTransport": "false"}},
-    }
-    return document([statement])

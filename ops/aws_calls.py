@@ -16,6 +16,9 @@ BAD_CREDENTIALS = (
     "SignatureDoesNotMatch",
     "UnrecognizedClientException",
 )
+# How services say that a caller may not call them. EC2 has a code of its own.
+# https://docs.aws.amazon.com/AWSEC2/latest/APIReference/errors-overview.html
+DENIED = ("AccessDenied", "UnauthorizedOperation", "AuthorizationError")
 
 
 class AwsCallError(Exception):
@@ -72,6 +75,11 @@ def _lacks_credentials(error: Exception) -> bool:
 def error_code(error: Any) -> str:
     """The code of a ClientError."""
     return str(error.response.get("Error", {}).get("Code", ""))
+
+
+def is_denied(error: Any) -> bool:
+    """Whether a ClientError says that the caller lacks a permission."""
+    return error_code(error).startswith(DENIED)
 
 
 def refusal(error: Any) -> str:

@@ -12,22 +12,18 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
 
-from bootstrap.settings import ENVIRONMENTS, BootstrapSettings, SettingsError
+from bootstrap.settings import ENVIRONMENTS, PROJECT, BootstrapSettings, SettingsError
+from ops.bootstrap_steps import FOLDER, LOCAL_STATE, STACK, next_steps, unmade
 from ops.capture.computed import Computed
-from ops.capture.program import PROJECT_ROOT, record_program
+from ops.capture.program import record_program
 from ops.capture.recording import Recording
 from ops.capture.stack_files import StackConfig
+from ops.command_line import verb_parser
 from ops.preview import wants_colour
 from ops.preview_text import render
 
-PROJECT = "ai-platform-bootstrap"
-FOLDER = PROJECT_ROOT / "bootstrap"
-# The state until it is moved; git ignores it.
-LOCAL_STATE = FOLDER / ".state"
-STACK = "account"
 EXAMPLES = """examples:
   python -m ops bootstrap --repository octo-org/ai-platform --region eu-central-1
   python -m ops bootstrap --repository octo-org/ai-platform --owner-id 123 --repository-id 456 --create
@@ -50,12 +46,7 @@ class BootstrapError(Exception):
 
 
 def parser() -> argparse.ArgumentParser:
-    top = argparse.ArgumentParser(
-        prog="python -m ops bootstrap",
-        description=__doc__,
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    top = verb_parser("bootstrap", __doc__, EXAMPLES)
     top.add_argument("--repository", required=True, metavar="OWNER/NAME", help="whose workflows are trusted")
     top.add_argument("--region", default="eu-central-1", help="where the state lies (default: eu-central-1)")
     top.add_argument("--owner-id", default="", metavar="NUMBER", help="GitHub's number for the owner")
@@ -138,58 +129,6 @@ def commands(settings: BootstrapSettings) -> list[list[str]]:
 def environment(variables: Mapping[str, str]) -> dict[str, str]:
     """Pulumi's own settings for a state on this machine. It has no secrets, so that its passphrase guards nothing."""
     return {**variables, "PULUMI_BACKEND_URL": LOCAL_STATE.as_uri(), "PULUMI_CONFIG_PASSPHRASE": "bootstrap"}
-
-
-def next_steps(settings: BootstrapSettings, outputs: Mapping[str, Any]) -> str:
-    """How to move the state into the bucket, and what GitHub has to be told. Commands for a shell in `bootstrap/`."""
-    variables = {
-        "AWS_REGION": settings.region,
-        "PULUMI_STATE_BUCKET": outputs["state_bucket"],
-        "PULUMI_BACKEND_URL": outputs["backend_url"],
-        "AWS_PREVIEW_ROLE_ARN": outputs["preview_role_arn"],
-        "AWS_PLAN_ROLE_ARN": outputs["plan_role_arn"],
-        "AWS_DEPLOY_ROLE_ARN": outputs["deploy_role_arn"],
-    }
-    repository, environments = settings.repository, settings.environments
-    branches = '{"deployment_branch_policy": {"protected_branches": false, "custom_branch_policies": true}}'
-    lines = [
-        "Move the state into the bucket, in bootstrap/:",
-        f"  export PULUMI_CONFIG_PASSPHRASE=bootstrap PULUMI_BACKEND_URL='{LOCAL_STATE.as_uri()}'",
-        f"  pulumi stack export --stack {STACK} --file state.json",
-        f"  export PULUMI_BACKEND_URL='{outputs['backend_url']}'",
-        f"  pulumi stack init {STACK}",
-        f"  pulumi stack import --stack {STACK} --file state.json",
-        f"  pulumi stack change-secrets-provider --stack {STACK} '{outputs['secrets_provider']}'",
-        "  pulumi preview --expect-no-changes && rm -r state.json .state",
-        "",
-        "Tell GitHub (needs `gh` and the rights of an administrator):",
-        *(
-            f"  gh variable set {name} --repo {repository} --body '{value}'"
-            for name, value in variables.items()
-        ),
-        *(
-            f"  gh api --method PUT repos/{repository}/environments/{name} --input - <<< '{branches}'\n"
-            f"  gh api repos/{repository}/environments/{name}/deployment-branch-policies -f name=main"
-            for name in environments
-        ),
-        f"  gh api --method PUT repos/{repository}/actions/permissions/workflow -F can_approve_pull_request_reviews=true"
-        "   # so that new prices can come as a pull request",
-        "",
-        "Add reviewers to the environments that are to wait for approval (Settings, Environments).",
-        "",
-        "Make the stacks, in the folder above and with the same state bucket; commit what Pulumi writes into all stack files:",
-        "  cd ..",
-        *(
-            f"  pulumi stack init {name} --secrets-provider '{outputs['secrets_provider']}'"
-            for name in environments
-        ),
-    ]
-    return "\n".join(lines)
-
-
-def unmade(outputs: Iterable[str]) -> dict[str, str]:
-    """A word for each output: what the recording makes up for it could be taken for an account's own."""
-    return {name: name.upper() for name in outputs}
 
 
 def _show(settings: BootstrapSettings, as_json: bool) -> int:

@@ -1,22 +1,17 @@
 """What an hour of an accelerator instance costs: a dated table, read by whatever estimates, written by `ops prices refresh`."""
 
-import csv
 import functools
-import io
-import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
+
+from ops.price_table import outdated, read_rows, text_of, usd_of
 
 TABLE = Path(__file__).with_suffix(".csv")
 # The region whose prices are known for nearly every type.
 REFERENCE_REGION = "us-east-1"
-OLDEST_DAYS = 90
-
-
-class PriceTableError(Exception):
-    """The table holds what is no price; the message says where."""
+Key = tuple[str, str]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,14 +59,23 @@ def nearest_price(instance_type: str, region: str) -> InstancePrice | None:
     return next(iter(known), None) or here or reference
 
 
+def interruptions_row(price: InstancePrice | None) -> InstancePrice | None:
+    """The row that tells how often spot instances of this type are taken back: `price`, else the one of us-east-1.
+
+    AWS has no API for that, so a region whose prices were asked for has none of its own.
+    """
+    if price is None or price.interruptions:
+        return price
+    return price_of(price.instance_type, REFERENCE_REGION) or price
+
+
 def age_warning(today: date, prices: Iterable[InstancePrice] | None = None) -> str:
     """One sentence when any of the prices (by default: of the table) is older than 90 days; empty when none is."""
     prices = read_table().values() if prices is None else prices
-    days = [day for price in prices for day in _days_of_prices(price)]
-    oldest = min(days, default=today)
-    age = (today - oldest).days
-    if age <= OLDEST_DAYS:
+    found = outdated(today, (day for price in prices for day in _days_of_prices(price)))
+    if found is None:
         return ""
+    oldest, age = found
     return (
         f"The oldest of these prices was read on {oldest}, {age} days ago: AWS changes them. "
         "Renew them: python -m ops prices refresh --region REGION"
@@ -86,63 +90,38 @@ def _days_of_prices(price: InstancePrice) -> Iterable[date]:
 
 
 @functools.cache
-def read_table(path: Path = TABLE) -> Mapping[tuple[str, str], InstancePrice]:
+def read_table(path: Path = TABLE) -> Mapping[Key, InstancePrice]:
     """Every row by type and region. PriceTableError tells of a row that is no price."""
-    with path.open(encoding="utf-8", newline="") as lines:
-        rows = [_price(row, number) for number, row in enumerate(csv.DictReader(lines), start=2)]
-    table = {(row.instance_type, row.region): row for row in rows}
-    if len(table) != len(rows):
-        raise PriceTableError(f"{path.name} has two rows of one type and region. Keep one of them.")
-    return table
+    return read_rows(path, _price, _key)
 
 
 def table_text(prices: Iterable[InstancePrice]) -> str:
     """The text of the table, the same for the same prices in whatever order."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow([column.name for column in fields(InstancePrice)])
-    for price in sorted(prices, key=lambda price: (price.instance_type, price.region)):
-        writer.writerow([_cell(getattr(price, column.name)) for column in fields(InstancePrice)])
-    return text.getvalue()
+    return text_of(InstancePrice, prices, _key)
 
 
-def _cell(value: object) -> str:
-    if isinstance(value, float):
-        # Without an exponent and without rounding: what is read back is the same number.
-        return f"{value:.10f}".rstrip("0").rstrip(".")
-    return "" if value is None else str(value)
+def _key(price: InstancePrice) -> Key:
+    return price.instance_type, price.region
 
 
-def _price(row: Mapping[str, str], line: int) -> InstancePrice:
-    try:
-        if None in row or None in row.values():
-            raise ValueError("it has too few or too many cells")
-        return InstancePrice(
-            instance_type=row["instance_type"],
-            region=row["region"],
-            on_demand_usd_hour=_usd(row["on_demand_usd_hour"]),
-            on_demand_read_on=_day(row["on_demand_read_on"]),
-            on_demand_source=row["on_demand_source"],
-            spot_minimum_usd_hour=_usd(row["spot_minimum_usd_hour"]),
-            spot_maximum_usd_hour=_usd(row["spot_maximum_usd_hour"]),
-            spot_read_on=_day(row["spot_read_on"]),
-            spot_source=row["spot_source"],
-            interruptions=row["interruptions"],
-            interruptions_read_on=_day(row["interruptions_read_on"]),
-        )
-    except (KeyError, TypeError, ValueError) as error:
-        raise PriceTableError(
-            f"Line {line} of {TABLE.name} is no price ({error}). Take the file from version control again."
-        ) from error
+def _price(row: Mapping[str, str]) -> InstancePrice:
+    return InstancePrice(
+        instance_type=row["instance_type"],
+        region=row["region"],
+        on_demand_usd_hour=_usd(row["on_demand_usd_hour"]),
+        on_demand_read_on=_day(row["on_demand_read_on"]),
+        on_demand_source=row["on_demand_source"],
+        spot_minimum_usd_hour=_usd(row["spot_minimum_usd_hour"]),
+        spot_maximum_usd_hour=_usd(row["spot_maximum_usd_hour"]),
+        spot_read_on=_day(row["spot_read_on"]),
+        spot_source=row["spot_source"],
+        interruptions=row["interruptions"],
+        interruptions_read_on=_day(row["interruptions_read_on"]),
+    )
 
 
 def _usd(text: str) -> float | None:
-    if not text:
-        return None
-    usd = float(text)
-    if not 0 < usd < math.inf:
-        raise ValueError(f"{text} USD per hour")
-    return usd
+    return usd_of(text) if text else None
 
 
 def _day(text: str) -> date | None:

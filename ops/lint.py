@@ -1,6 +1,5 @@
 """`python -m ops lint`: the policy rules over what the stacks register, without an AWS account."""
 
-import argparse
 import json
 import sys
 from collections.abc import Mapping, Sequence
@@ -11,7 +10,8 @@ from typing import Any
 from ops.capture.program import PROJECT_ROOT, record
 from ops.capture.recording import Recording
 from ops.capture.stack_files import StackFileError, stacks_of
-from policies.exceptions import EXCEPTIONS, PolicyException, expired, unused
+from ops.command_line import add_json, verb_parser
+from policies.exceptions import EXCEPTIONS, PolicyException, expired, not_excepted, unused
 from policies.rule import Finding, Severity
 from policies.rules import RULES, all_findings
 
@@ -29,14 +29,9 @@ EXCEPTIONS_PLACE = "exceptions"
 
 def main(arguments: Sequence[str], today: date | None = None) -> int:
     """Prints the findings; 1 when one is an error or the configuration has faults, 2 for an unknown stack."""
-    parser = argparse.ArgumentParser(
-        prog="python -m ops lint",
-        description=__doc__,
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = verb_parser("lint", __doc__, EPILOG)
     parser.add_argument("--stack", help="one stack, as in Pulumi.<stack>.yaml (default: all of them)")
-    parser.add_argument("--json", action="store_true", help="print JSON for machines")
+    add_json(parser)
     options = parser.parse_args(arguments)
     # The SDK takes a quarter of a second to import, which `--help` need not wait for.
     import pulumi
@@ -68,10 +63,7 @@ def judged(
     Whether an exception is still needed can be told only when `recordings` are those of all stacks.
     """
     every = {name: list(all_findings(recording)) for name, recording in recordings.items()}
-    found = {
-        name: [item for item in items if not any(one.covers(item) for one in exceptions)]
-        for name, items in every.items()
-    }
+    found = {name: not_excepted(items, exceptions) for name, items in every.items()}
     about = list(expired(exceptions, today))
     if all_stacks:
         about += unused(exceptions, [item for items in every.values() for item in items])

@@ -1,6 +1,5 @@
 """`python -m ops preview`: what `pulumi up` would build, told from one recording of the program."""
 
-import argparse
 import json
 import os
 import sys
@@ -10,11 +9,12 @@ from typing import Any
 from ops.capture.program import record
 from ops.capture.recording import RecordedResource, Recording, Secret, Unknown
 from ops.capture.stack_files import StackFileError
+from ops.command_line import add_json, verb_parser
 from ops.cost.estimate import estimate
 from ops.cost.prices import Prices
 from ops.cost.usage import Usage
-from ops.instance_prices import PriceTableError
 from ops.preview_text import counts, region_of, render
+from ops.price_table import PriceTableError
 
 EXAMPLES = """examples:
   python -m ops preview                              # the stack dev
@@ -25,14 +25,9 @@ exit code: 0 previewed, 1 the configuration has faults, 2 wrong usage"""
 
 def main(arguments: Sequence[str]) -> int:
     """Prints the preview; 1 when the configuration has faults, all of them then being on standard error."""
-    parser = argparse.ArgumentParser(
-        prog="python -m ops preview",
-        description=__doc__,
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = verb_parser("preview", __doc__, EXAMPLES)
     parser.add_argument("--stack", default="dev", help="the stack, as in Pulumi.<stack>.yaml (default: dev)")
-    parser.add_argument("--json", action="store_true", help="print JSON for machines")
+    add_json(parser)
     options = parser.parse_args(arguments)
     # The SDK takes a quarter of a second to import, which `--help` need not wait for.
     import pulumi

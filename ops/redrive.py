@@ -13,8 +13,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from ops.aws_calls import AwsCallError, aws_client, error_code, told
+from ops.aws_calls import AwsCallError, aws_client, is_denied, told
 from ops.capture.stack_files import StackFileError
+from ops.command_line import add_json, add_profile, verb_parser, whole_number
 from ops.dead_letters import message_count, peek, table
 from ops.progress import Progress
 from ops.stack_outputs import StackOutputsError, stack_outputs, stack_region
@@ -128,7 +129,7 @@ def _start(client: Any, source: str, destination: str, limit_per_second: int | N
         try:
             client.start_message_move_task(SourceArn=source, DestinationArn=destination, **rate)
         except ClientError as error:
-            if error_code(error).startswith("AccessDenied"):
+            if is_denied(error):
                 raise AwsCallError(
                     f"You may not move messages from {source} to {destination}. Fix: allow {PERMISSIONS} on the two queues."
                 ) from error
@@ -212,12 +213,7 @@ def _parser() -> argparse.ArgumentParser:
         f"Without --show everything is moved by SQS itself; that takes {PERMISSIONS}. "
         f"With --show it takes {PERMISSIONS_TO_SHOW}."
     )
-    parser = argparse.ArgumentParser(
-        prog="python -m ops redrive",
-        description=__doc__,
-        epilog=f"{EXAMPLES}\n\n{textwrap.fill(permissions, 120)}",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = verb_parser("redrive", __doc__, f"{EXAMPLES}\n\n{textwrap.fill(permissions, 120)}")
     parser.add_argument("--stack", help="the stack whose ingestion it is; Pulumi tells its queues")
     parser.add_argument("--dead-letter-queue", metavar="URL", help="the queue to empty, instead of --stack")
     parser.add_argument(
@@ -226,16 +222,10 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--show", action="store_true", help="show reasons and documents, and move nothing")
     parser.add_argument(
         "--limit-per-second",
-        type=_rate,
+        type=whole_number(1, MAX_PER_SECOND),
         metavar="N",
         help=f"messages a second, 1 to {MAX_PER_SECOND} (default: SQS decides)",
     )
-    parser.add_argument("--profile", help="profile of the AWS configuration to use")
-    parser.add_argument("--json", action="store_true", help="print JSON for machines")
+    add_profile(parser)
+    add_json(parser)
     return parser
-
-
-def _rate(text: str) -> int:
-    if text.isascii() and text.isdigit() and 1 <= int(text) <= MAX_PER_SECOND:
-        return int(text)
-    raise argparse.ArgumentTypeError(f"{text!r} must be a whole number from 1 to {MAX_PER_SECOND}")

@@ -1,6 +1,6 @@
 """Where a rule is broken on purpose: why, and until when. After that day somebody must think about it again."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date
 from fnmatch import fnmatchcase
@@ -73,6 +73,11 @@ EXCEPTIONS: tuple[PolicyException, ...] = (
         expires=NEXT_LOOK,
     ),
 )
+
+
+def not_excepted(found: Iterable[Finding], exceptions: Collection[PolicyException]) -> list[Finding]:
+    """The findings that no exception covers. One that has expired still does: that it has is a finding of its own."""
+    return [item for item in found if not any(one.covers(item) for one in exceptions)]
 
 
 def expired(exceptions: Collection[PolicyException], today: date) -> Iterator[Finding]:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from ops.capture.recording import Recording
 from policies.access import ACCESS_RULES
 from policies.data import DATA_RULES
-from policies.exceptions import EXCEPTIONS, PolicyException
+from policies.exceptions import EXCEPTIONS, PolicyException, not_excepted
 from policies.nodes import NODE_RULES
 from policies.rule import Finding, RecordingRule, finding
 from policies.secrets import SECRET_RULES
@@ -30,12 +30,8 @@ def findings(
     exceptions: Iterable[PolicyException] = EXCEPTIONS,
     rules: Iterable[RecordingRule] = RULES,
 ) -> list[Finding]:
-    """What breaks a rule and is not excepted, by rule and then in the order of the recording.
-
-    An exception that has expired still excepts: that it has is a finding of its own, by `policies.exceptions`.
-    """
-    known = tuple(exceptions)
-    return [item for item in all_findings(recording, rules) if not any(one.covers(item) for one in known)]
+    """What breaks a rule and is not excepted, by rule and then in the order of the recording."""
+    return not_excepted(all_findings(recording, rules), tuple(exceptions))
 
 
 def all_findings(recording: Recording, rules: Iterable[RecordingRule] = RULES) -> Iterator[Finding]:

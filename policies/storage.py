@@ -33,7 +33,7 @@ def _unencrypted(view: View) -> Iterator[Fault]:
             item.get("rule") for item in parts(bucket.inputs.get("serverSideEncryptionConfiguration"))
         ]
         if not any(map(_encrypts, settings)):
-            yield Fault(resource=bucket, what="says no encryption of its objects")
+            yield Fault(resource=bucket, what="sets no encryption for its objects")
     for type_token, (in_clear, what) in IN_CLEAR.items():
         for resource in view.of(type_token):
             if in_clear(resource):

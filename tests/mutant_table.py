@@ -15,15 +15,7 @@ class Mutant:
 
 
 PROGRAM = ("tests/test_program.py", "tests/test_house_rules.py")
-PUBLIC_ACCESS_BLOCK = """        aws.s3.BucketPublicAccessBlock(
-            f"{name}-public-access",
-            bucket=self.bucket_name,
-            block_public_acls=True,
-            block_public_policy=True,
-            ignore_public_acls=True,
-            restrict_public_buckets=True,
-            opts=settings,
-        )
+PUBLIC_ACCESS_BLOCK = """        aws.s3.BucketPublicAccessBlock(f"{name}-public-access", never_public(bucket), settings)
 """
 
 MUTANTS = (
@@ -70,7 +62,7 @@ MUTANTS = (
            "if not any(block.subnet_of(private_range) for private_range in PRIVATE_RANGES):", "if False:",
            ("tests/test_address_plan.py",)),
     # Data lake and shared files.
-    Mutant("the lake answers plain HTTP", "components/data_lake.py",
+    Mutant("the lake answers plain HTTP", "components/private_bucket.py",
            '"Effect": "Deny",', '"Effect": "Allow",', ("tests/test_data_lake.py",)),
     Mutant("the lake is destroyed with its stack", "components/data_lake.py",
            "protect=args.protect, retain_on_delete=args.protect", "retain_on_delete=args.protect", PROGRAM),
@@ -290,7 +282,7 @@ MUTANTS = (
            "if entry.efa_interfaces >= LEAST_EFA_INTERFACES else 1", "if entry else 1", ("tests/ops/test_advise.py",)),
     Mutant("prices that AWS no longer lists are dropped silently", "ops/prices/changes.py",
            "kept = () if drop else lost", "kept = ()", ("tests/ops/test_prices.py",)),
-    Mutant("an old price is never warned of", "ops/instance_prices.py",
+    Mutant("an old price is never warned of", "ops/price_table.py",
            "if age <= OLDEST_DAYS:", "if age:", ("tests/ops/test_instance_prices.py",)),
     # What an account lacks.
     Mutant("access denied is read as a pass", "ops/preflight/checks.py",
@@ -308,7 +300,7 @@ MUTANTS = (
            "if self._profile else", "if False else", ("tests/ops/test_preflight.py",)),
     Mutant("an increase that is open already is asked for again", "ops/preflight/quota_increases.py",
            "if request is None:", "if True:", ("tests/ops/test_preflight_increases.py",)),
-    Mutant("a secret that is about to go passes", "ops/preflight/entry.py",
+    Mutant("a secret that is about to go passes", "ops/preflight/secrets_and_certificates.py",
            'if secret.get("DeletedDate"):', "if False:", ("tests/ops/test_preflight_models.py",)),
     Mutant("a model near its end passes", "ops/preflight/models.py",
            'status == "ACTIVE" and all(', 'status == "ACTIVE" or all(', ("tests/ops/test_preflight_models.py",)),
@@ -317,7 +309,7 @@ MUTANTS = (
     Mutant("a refused image is pinned all the same", "ops/images/command.py",
            "if pin.changes and not pin.newest_support.refusal", "if pin.changes", ("tests/ops/test_images.py",)),
     Mutant("a save that outlasts the notice counts as saved", "ops/spot/advice.py",
-           "if save_seconds <= NOTICE_SECONDS else 1.0", "if True else 1.0", ("tests/ops/test_spot.py",)),
+           "if save_seconds <= NOTICE_SECONDS else 1.0", "if True else 1.0", ("tests/ops/test_spot_advice.py",)),
     Mutant("a zone at the price of on-demand is the best", "ops/spot/market.py",
            "zone.saves_nothing, -(zone.score", "-(zone.score", ("tests/ops/test_spot.py",)),
     Mutant("half of a market passes for all of it", "ops/spot/command.py",
@@ -333,7 +325,7 @@ MUTANTS = (
     Mutant("alarms that were not found are silent", "ops/status/alarms.py",
            "    if with_alarms:\n", "    if False:\n", ("tests/ops/test_status.py",)),
     Mutant("a run on a calm market goes unsaved for a day", "ops/spot/advice.py",
-           "losses = max(market_losses, LEAST_LOSSES_PER_HOUR)", "losses = market_losses", ("tests/ops/test_spot.py",)),
+           "losses = max(market_losses, LEAST_LOSSES_PER_HOUR)", "losses = market_losses", ("tests/ops/test_spot_advice.py",)),
     Mutant("what nobody read to its end is told as done", "ops/__main__.py",
            "return READER_LEFT", "return 0", ("tests/ops/test_verbs.py",)),
     Mutant("dead letters are well", "ops/status/queues.py",
@@ -393,11 +385,17 @@ MUTANTS = (
     Mutant("a plan that somebody exchanged is applied", ".github/workflows/deploy-stack.yml",
            "sha256sum --check --strict", "cat", ("tests/test_workflow_steps.py",)),
     Mutant("a report shows a secret that has changed", "ops/diff/changes.py",
-           "hidden = any(_lies_in(path, root) for root in secrets)", "hidden = False", ("tests/ops/test_diff_changes.py",)),
-    Mutant("a rename with an alias reads like lost data", "ops/diff/aliases.py",
-           'for former in before.get(parent or "", []):', "for former in ():", ("tests/ops/test_diff_matching.py",)),
+           "hidden = any(lies_in(path, root) for root in secrets)", "hidden = False", ("tests/ops/test_diff_changes.py",)),
+    Mutant("a rename with an alias reads like lost data", "ops/capture/aliases.py",
+           "for former in known.get(parent, ()):", "for former in ():", ("tests/ops/test_diff_matching.py",)),
     Mutant("an alias that the engine passes over hides lost data", "ops/diff/comparison.py",
            "_without_aliases(head), replaced", "head, replaced", ("tests/ops/test_diff_matching.py",)),
+    Mutant("a collection that its group takes along is not called lost", "ops/diff/replacements.py",
+           "yield key, NEXT", "yield key, value", ("tests/ops/test_diff_replacements.py",)),
+    Mutant("each number of a report is something of revision 1", "ops/diff/matching.py",
+           "and len(value) >= SHORTEST_IDENTITY", "", ("tests/ops/test_diff_matching.py",)),
+    Mutant("a comparison that is stopped leaves its processes behind", "ops/diff/command.py",
+           "with stopped_as_by_ctrl_c():", "if True:", ("tests/ops/test_diff_command.py",)),
     Mutant("both versions of a comparison run the same modules", "ops/diff/recorder.py",
            "            del sys.modules[name]", "            pass", ("tests/ops/test_diff_command.py",)),
     Mutant("a report that is too long for a comment breaks off in the middle", "ops/diff/markdown.py",

@@ -307,10 +307,13 @@ def test_a_deployment_hands_out_only_what_the_program_hands_out() -> None:
         ({"repository": "octo-org/*"}, "write OWNER/NAME"),
         ({"region": "europe"}, "name a region"),
         ({"owner_id": "12"}, "give both, or neither"),
-        ({"owner_id": "12", "repository_id": "x"}, "'x' is not a number"),
+        ({"owner_id": "12", "repository_id": "x"}, "'x' is not an id of GitHub's"),
         ({"environments": ()}, "nothing could be deployed"),
         ({"environments": ("prod", "*")}, "environments = '*'"),
-        ({"identity_provider_arn": "arn:aws:iam::111122223333:oidc-provider/example.com"}, "is not GitHub's"),
+        (
+            {"identity_provider_arn": "arn:aws:iam::111122223333:oidc-provider/example.com"},
+            "is not the ARN of GitHub's",
+        ),
     ],
 )
 def test_a_setting_that_would_trust_the_wrong_ones_is_refused(change: dict[str, Any], told: str) -> None:

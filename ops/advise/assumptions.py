@@ -10,6 +10,7 @@ from ops.advise.memory import GIB, STEP_TOKENS, Need, training
 from ops.advise.models import billions
 from ops.advise.practice import RULES, TRAINING_RULES
 from ops.advise.question import UTILISATION, Question
+from ops.instance_prices import interruptions_row
 from ops.progress import duration
 
 
@@ -132,9 +133,11 @@ def _prices(choice: Choice) -> list[str]:
     texts = [
         f"prices are of Linux in {' and '.join(sorted({price.region for price in shown})) or 'no region'}, on the days told"
     ]
-    if days := [price.interruptions_read_on for price in shown if price.interruptions_read_on]:
+    rows = [row for price in shown if (row := interruptions_row(price)) and row.interruptions_read_on]
+    if days := [row.interruptions_read_on for row in rows if row.interruptions_read_on]:
+        regions = " and ".join(sorted({row.region for row in rows}))
         texts.append(
-            f"shares of interrupted instances are of AWS's Spot Advisor, {min(days)}, and of the region of the price; python -m ops prices refresh does not renew them"
+            f"shares of interrupted instances are of AWS's Spot Advisor for {regions}, {min(days)}; python -m ops prices refresh does not renew them"
         )
     if foreign:
         texts.append(

@@ -14,7 +14,7 @@ from ops.advise.options import parser, problem
 from ops.advise.question import Question
 from ops.advise.report import report
 from ops.advise.spot import Market
-from ops.instance_prices import PriceTableError
+from ops.price_table import PriceTableError
 
 WHATS = ("gpu", "compute", "-h", "--help")
 

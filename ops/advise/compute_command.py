@@ -7,8 +7,9 @@ from dataclasses import asdict
 from datetime import date
 from typing import Any
 
-from ops.advise.compute import BUSY_SHARE, Workload, amount, chosen, gpu_node, options
+from ops.advise.compute import amount, chosen, options
 from ops.advise.compute_prices import MONTH_HOURS, MONTH_SECONDS, ComputePrices, compute_prices
+from ops.advise.workload import BUSY_SHARE, Workload, gpu_node
 from ops.cost.prices import age_warning
 
 

@@ -6,18 +6,16 @@
 from components.fargate import memory_sizes_mib
 from ops.advise.compute import (
     EKS_POD_CPU_UNITS,
-    FARGATE_CPU_UNITS,
     LAMBDA_CONCURRENT,
     LAMBDA_MEMORY_MIB,
-    LAMBDA_MIB_PER_VCPU,
     LAMBDA_PAYLOAD_MIB,
     LAMBDA_SECONDS,
     Option,
-    Workload,
     chosen,
     options,
 )
 from ops.advise.compute_prices import MONTH_HOURS, MONTH_SECONDS, compute_prices
+from ops.advise.workload import FARGATE_CPU_UNITS, LAMBDA_MIB_PER_VCPU, Workload
 from ops.capture.program import PROJECT_ROOT
 from ops.instance_prices import REFERENCE_REGION as REGION
 

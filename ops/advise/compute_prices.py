@@ -8,9 +8,8 @@ from dataclasses import dataclass, fields
 from datetime import date
 
 from ops.cost.prices import Price, Prices
-from ops.instance_prices import PriceTableError
+from ops.price_table import MONTH_HOURS, PriceTableError
 
-MONTH_HOURS = 730
 MONTH_SECONDS = MONTH_HOURS * 3600
 EKS_CLUSTER = Price(
     service="EKS", what="cluster", region="", unit="hour", price_usd=0.10, read_on=date(2026, 3, 1),

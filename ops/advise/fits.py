@@ -16,6 +16,8 @@ MOST_NODES = 64
 # Sharding over nodes lives on the network between them: four interfaces of EFA are 400 Gbit/s or more.
 LEAST_EFA_INTERFACES = 4
 DAY_HOURS = 24
+# Nodes that were counted to end just in time may be late by what floats round.
+ROUNDING = 1.001
 # Of a host's memory; the rest is the system's: a job that asks for all of it never starts.
 HOST_SHARE = 0.875
 
@@ -151,4 +153,4 @@ def _nodes_in_time(entry: Accelerator, question: Question) -> int | None:
 def is_late(fit: Fit, question: Question) -> bool:
     """Whether even so many nodes take longer than asked."""
     hours, days = fit.hours(question), question.wanted_days()
-    return hours is not None and days is not None and hours > days * DAY_HOURS * 1.001
+    return hours is not None and days is not None and hours > days * DAY_HOURS * ROUNDING

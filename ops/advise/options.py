@@ -3,12 +3,13 @@
 import argparse
 import math
 import re
+from collections.abc import Callable
 
-from components.config_values import REGION
 from ops.advise.memory import BYTES_PER_WEIGHT
 from ops.advise.models import ARCHITECTURES, BILLION, parse_size
 from ops.advise.question import TASKS
 from ops.advise.spot import Market
+from ops.command_line import add_json, region, verb_parser, whole_number
 
 DEFAULT_REGION = "us-east-1"
 EXAMPLES = """examples:
@@ -26,11 +27,8 @@ exit code: 0 there is an answer, 1 nothing fits, 2 wrong usage
 
 def parser() -> argparse.ArgumentParser:
     """One parser for each of gpu and compute."""
-    top = argparse.ArgumentParser(
-        prog="python -m ops advise",
-        description="What to take before anything is built; asks nobody, from dated tables.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+    top = verb_parser(
+        "advise", "What to take before anything is built; asks nobody, from dated tables.", EXAMPLES
     )
     verbs = top.add_subparsers(dest="what", required=True, metavar="gpu|compute")
     _add_gpu(verbs.add_parser("gpu", help="which accelerator instance type, and its block for the stack file",
@@ -48,10 +46,10 @@ def _add_gpu(gpu: argparse.ArgumentParser) -> None:
                      help=f"model whose shape it has, instead of one assumed from the size: {', '.join(ARCHITECTURES)}")  # fmt: skip
     gpu.add_argument("--precision", choices=sorted(BYTES_PER_WEIGHT),
                      help="of the weights, for inference and lora (default: the first of bf16, int8 and int4 that fits)")  # fmt: skip
-    gpu.add_argument("--context", type=_whole(16, 10_485_760), metavar="TOKENS",
+    gpu.add_argument("--context", type=whole_number(16, 10_485_760), metavar="TOKENS",
                      help="longest request, or a training sequence (default: 4096, or 2048 in training)")  # fmt: skip
-    gpu.add_argument("--requests", type=_whole(1, 10_000), metavar="N", help="inference: requests at once (default: 4)")  # fmt: skip
-    gpu.add_argument("--batch", type=_whole(1, 10_000), metavar="N",
+    gpu.add_argument("--requests", type=whole_number(1, 10_000), metavar="N", help="inference: requests at once (default: 4)")  # fmt: skip
+    gpu.add_argument("--batch", type=whole_number(1, 10_000), metavar="N",
                      help="training: sequences on each accelerator at a time (default: 1)")  # fmt: skip
     gpu.add_argument("--tokens", type=_tokens, metavar="N",
                      help="training: tokens in all, such as 140B (default for pretrain: 20 per active parameter)")  # fmt: skip
@@ -59,15 +57,15 @@ def _add_gpu(gpu: argparse.ArgumentParser) -> None:
                      help="training: the most days it may take (default for pretrain: 14)")  # fmt: skip
     gpu.add_argument("--interruption-hours", type=_number(0.25, 8760), metavar="N",
                      default=Market().hours_between_interruptions, help="mean hours between interruptions on spot (default: 4)")  # fmt: skip
-    gpu.add_argument("--region", type=_region, default=DEFAULT_REGION, help=f"default: {DEFAULT_REGION}")
-    gpu.add_argument("--json", action="store_true", help="print JSON for machines")
+    gpu.add_argument("--region", type=region, default=DEFAULT_REGION, help=f"default: {DEFAULT_REGION}")
+    add_json(gpu)
 
 
 def _add_compute(compute: argparse.ArgumentParser) -> None:
     compute.add_argument("--seconds", type=_number(0.001, 31_536_000), required=True, metavar="N",
                          help="how long a request or a run takes")  # fmt: skip
     compute.add_argument(
-        "--memory-mib", type=_whole(1, 1_048_576), required=True, metavar="MIB", help="of one process"
+        "--memory-mib", type=whole_number(1, 1_048_576), required=True, metavar="MIB", help="of one process"
     )
     rate = compute.add_mutually_exclusive_group(required=True)
     rate.add_argument(
@@ -78,7 +76,7 @@ def _add_compute(compute: argparse.ArgumentParser) -> None:
                          help="how far the busiest time is above the average (default: 3)")  # fmt: skip
     compute.add_argument("--vcpus", type=_number(0.25, 192), default=0.0, metavar="N",
                          help="of one process (default: what Lambda gives with the memory)")  # fmt: skip
-    compute.add_argument("--requests-per-process", type=_whole(1, 10_000), default=8, metavar="N",
+    compute.add_argument("--requests-per-process", type=whole_number(1, 10_000), default=8, metavar="N",
                          help="that one process in a container works on at once (default: 8)")  # fmt: skip
     compute.add_argument("--payload-mib", type=_number(0, 1_000_000), default=0.1, metavar="MIB", help="largest request or answer (default: 0.1)")  # fmt: skip
     compute.add_argument("--gpu", action="store_true", help="it needs a GPU")
@@ -86,8 +84,8 @@ def _add_compute(compute: argparse.ArgumentParser) -> None:
     compute.add_argument(
         "--team-runs-kubernetes", action="store_true", help="the team already operates Kubernetes"
     )
-    compute.add_argument("--region", type=_region, default=DEFAULT_REGION, help=f"default: {DEFAULT_REGION}")
-    compute.add_argument("--json", action="store_true", help="print JSON for machines")
+    compute.add_argument("--region", type=region, default=DEFAULT_REGION, help=f"default: {DEFAULT_REGION}")
+    add_json(compute)
 
 
 def problem(options: argparse.Namespace) -> str:
@@ -108,12 +106,6 @@ def problem(options: argparse.Namespace) -> str:
     return ""
 
 
-def _region(text: str) -> str:
-    if REGION.accepts(text):
-        return text
-    raise argparse.ArgumentTypeError(f"{text!r} {REGION.text}")
-
-
 def _tokens(text: str) -> float:
     found = re.fullmatch(r"(\d{1,15}(?:\.\d{1,3})?)([MBT]?)", text.strip().upper())
     unit = {"": 1.0, "M": 1e6, "B": BILLION, "T": 1e12}
@@ -123,16 +115,7 @@ def _tokens(text: str) -> float:
     return tokens
 
 
-def _whole(least: int, most: int):
-    def read(text: str) -> int:
-        if text.isascii() and text.isdigit() and least <= int(text) <= most:
-            return int(text)
-        raise argparse.ArgumentTypeError(f"{text!r} must be a whole number from {least} to {most}")
-
-    return read
-
-
-def _number(least: float, most: float):
+def _number(least: float, most: float) -> Callable[[str], float]:
     def read(text: str) -> float:
         try:
             value = float(text)

@@ -12,7 +12,7 @@ from ops.advise.hardware import link_of
 from ops.advise.memory import GIB
 from ops.advise.question import Question
 from ops.advise.spot import per_useful_hour
-from ops.instance_prices import age_warning
+from ops.instance_prices import age_warning, interruptions_row
 
 
 def report(choice: Choice, today: date) -> dict[str, Any]:
@@ -45,6 +45,7 @@ def report(choice: Choice, today: date) -> dict[str, Any]:
 def described(fit: Fit, question: Question) -> dict[str, Any]:
     """One way to hold it. Prices are of all nodes, in USD per hour; None is not known."""
     price, share = fit.price, question.useful_share(fit.nodes)
+    taken_back = interruptions_row(price)
     spot = fit.spot_usd_hour
     hours = fit.hours(question)
     return {
@@ -62,8 +63,8 @@ def described(fit: Fit, question: Question) -> dict[str, Any]:
         "spot_read_on": _day(price.spot_read_on if price and spot else None),
         "price_region": price.region if price else None,
         "price_source": price.source if price else "",
-        "interruptions_a_month": price.interruptions if price else "",
-        "interruptions_read_on": _day(price.interruptions_read_on if price else None),
+        "interruptions_a_month": taken_back.interruptions if taken_back else "",
+        "interruptions_read_on": _day(taken_back.interruptions_read_on if taken_back else None),
         "useful_share_on_spot": share if fit.nodes == 1 else None,
         "usd_per_useful_hour_on_spot": [per_useful_hour(usd, share) for usd in spot]
         if spot and share > 0

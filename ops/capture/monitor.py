@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlparse
@@ -11,6 +12,7 @@ from pulumi.runtime import rpc
 from pulumi.runtime.mocks import MockMonitor, MockResourceArgs, Mocks
 from pulumi.runtime.proto import resource_pb2
 
+from ops.capture.aliases import former_urns
 from ops.capture.awsx_vpc import Child, ChildKey, Reference, children_in, expand_vpc
 from ops.capture.computed import Computed
 from ops.capture.plain import plain
@@ -48,6 +50,7 @@ class RecordingMonitor(MockMonitor):
         self.registered_outputs: dict[str, Mapping[str, Any]] = {}
         self.stack_urn = f"urn:pulumi:{stack}::{project}::{STACK_TYPE}::{project}-{stack}"
         self._urn_prefix = f"urn:pulumi:{stack}::{project}::"
+        self._aliases: dict[str, tuple[str, ...]] = {}
         self._lock = threading.Lock()
 
     def make_urn(self, parent: str, type_: str, name: str) -> str:
@@ -66,9 +69,13 @@ class RecordingMonitor(MockMonitor):
         if request.type == STACK_TYPE:
             return resource_pb2.RegisterResourceResponse(urn=urn)
         inputs = plain(rpc.deserialize_properties(request.object, keep_unknowns=True), self.root)
+        parent = self._parent(request.parent)
+        # Before its children, which inherit from them.
+        self._aliases[urn] = former_urns(urn, parent or "", request.aliases, self._aliases)
         resource_id, values, dependencies = self._computed(request, inputs, urn)
-        self._add(_recorded(request, urn, self._parent(request.parent), inputs, {**inputs, **values}))
-        self.resources[urn] = MockMonitor.ResourceRegistration(urn, resource_id, {**inputs, **values})
+        outputs = {**inputs, **values}
+        self._add(_recorded(request, urn, parent, inputs, outputs), resource_id)
+        self.resources[urn] = MockMonitor.ResourceRegistration(urn, resource_id, outputs)
         # Inputs go back as they came, since secrets and unknowns have a form of their own on the wire.
         # A remote component answers with its own outputs only.
         answer = Struct()
@@ -119,6 +126,7 @@ class RecordingMonitor(MockMonitor):
         resource_id, values = self.computed.resource(child.key.type, child.key.name, inputs)
         outputs = {**inputs, **values}
         states[child.key], urns[child.key] = {**outputs, "id": resource_id}, urn
+        self._aliases[urn] = former_urns(urn, parent, (), self._aliases)
         self._add(
             RecordedResource(
                 urn=urn, type=child.key.type, name=child.key.name, parent=parent, inputs=inputs, outputs=outputs,
@@ -130,14 +138,17 @@ class RecordingMonitor(MockMonitor):
                 },
                 provider=provider, expanded=True,
                 position=("", len(states)),
-            )
+            ),
+            resource_id,
         )  # fmt: skip
 
-    def _add(self, resource: RecordedResource) -> None:
+    def _add(self, resource: RecordedResource, resource_id: str) -> None:
         with self._lock:
             if resource.urn in self.recorded:
                 raise DuplicateResourceError(f"two resources are called {resource.name}: {resource.urn}")
-            self.recorded[resource.urn] = resource
+            self.recorded[resource.urn] = replace(
+                resource, id=resource_id, aliases=self._aliases[resource.urn]
+            )
 
     def Invoke(self, request: Any) -> Any:
         if request.tok == "pulumi:pulumi:getResource":
@@ -171,7 +182,6 @@ def _recorded(
         provider=request.provider, protect=request.protect, retain_on_delete=request.retainOnDelete,
         ignore_changes=tuple(request.ignoreChanges), replace_on_changes=tuple(request.replaceOnChanges),
         delete_before_replace=request.deleteBeforeReplace,
-        aliases=tuple(sorted({alias.urn or alias.spec.type for alias in request.aliases})),
         position=_position(request),
     )  # fmt: skip
 

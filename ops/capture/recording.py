@@ -49,6 +49,7 @@ class RecordedResource:
     replace_on_changes: tuple[str, ...] = ()
     delete_before_replace: bool = False
     aliases: tuple[str, ...] = ()
+    id: str = ""
     expanded: bool = False
     position: tuple[str, int] = ("", 0)
 

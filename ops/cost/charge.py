@@ -7,8 +7,7 @@ from ops.capture.recording import RecordedResource
 from ops.cost.index import Index
 from ops.cost.prices import Price, Prices
 from ops.cost.usage import Usage
-
-MONTH_HOURS = 730
+from ops.price_table import MONTH_HOURS
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,12 +9,13 @@ from pathlib import Path
 
 from ops.capture.program import PROJECT_ROOT, record
 from ops.capture.stack_files import StackFileError, stacks_of
+from ops.command_line import add_json, verb_parser
 from ops.cost.chart import svg
 from ops.cost.estimate import estimate
 from ops.cost.prices import Prices, age_warning
 from ops.cost.report import DESIGN_TARGETS, Column, document, text
 from ops.cost.usage import Usage, UsageError, changed, read
-from ops.instance_prices import PriceTableError
+from ops.price_table import PriceTableError
 
 ASLEEP = ", asleep"
 EXAMPLES = """examples:
@@ -30,11 +31,10 @@ exit code: 0 estimated, 1 the configuration has faults or the prices cannot be r
 
 
 def parser() -> argparse.ArgumentParser:
-    made = argparse.ArgumentParser(
-        prog="python -m ops cost",
-        description="What the stacks cost in a month: idle, and with a stated usage. Every price has its source and date.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+    made = verb_parser(
+        "cost",
+        "What the stacks cost in a month: idle, and with a stated usage. Every price has its source and date.",
+        EXAMPLES,
     )
     made.add_argument(
         "--stack", help="one stack, as in Pulumi.<stack>.yaml (default: all of them side by side)"
@@ -45,7 +45,7 @@ def parser() -> argparse.ArgumentParser:
         "--set", action="append", default=[], metavar="NAME=NUMBER", help="one number of the busy month"
     )
     made.add_argument("--svg", type=Path, metavar="FILE", help="also draw where the money goes")
-    made.add_argument("--json", action="store_true", help="print JSON for machines")
+    add_json(made)
     return made
 
 

@@ -6,8 +6,8 @@ from functools import cached_property
 from typing import Any
 
 from ops.capture.recording import RecordedResource, Recording
+from ops.preview_text import region_of
 
-PROVIDER = "pulumi:providers:aws"
 SCALING_TARGET = "aws:appautoscaling/target:Target"
 SCHEDULED_ACTION = "aws:appautoscaling/scheduledAction:ScheduledAction"
 
@@ -21,8 +21,7 @@ class Index:
         for resource in recording.resources:
             self.by_urn[resource.urn] = resource
             self.by_type[resource.type].append(resource)
-        provider = next(iter(self.by_type.get(PROVIDER, ())), None)
-        self.region = str(provider.inputs.get("region", "")) if provider else ""
+        self.region = region_of(recording)
 
     def of_type(self, type_token: str) -> list[RecordedResource]:
         return self.by_type.get(type_token, [])

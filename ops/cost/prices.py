@@ -1,22 +1,14 @@
 """What AWS asks for a unit: the dated table of services, beside those of instances and models."""
 
-import csv
 import functools
-import io
-import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
 
-from ops.instance_prices import (
-    OLDEST_DAYS,
-    REFERENCE_REGION,
-    InstancePrice,
-    PriceTableError,
-    nearest_price,
-)
+from ops.instance_prices import REFERENCE_REGION, InstancePrice, nearest_price
 from ops.model_prices import usd_per_million_tokens
+from ops.price_table import outdated, read_rows, text_of, usd_of
 
 TABLE = Path(__file__).with_suffix(".csv")
 # lambda_src/rag/prices.py says both of its table.
@@ -103,49 +95,31 @@ def _node(found: InstancePrice, market: str, usd: float, source: str, read_on: d
 @functools.cache
 def read_table(path: Path = TABLE) -> Mapping[Key, Price]:
     """Every row by service, what and region. PriceTableError tells of a row that is no price."""
-    with path.open(encoding="utf-8", newline="") as lines:
-        rows = [_price(row, number) for number, row in enumerate(csv.DictReader(lines), start=2)]
-    table = {(row.service, row.what, row.region): row for row in rows}
-    if len(table) != len(rows):
-        raise PriceTableError(f"{path.name} has two rows of one price and region. Keep one of them.")
-    return table
+    return read_rows(path, _price, _key)
 
 
 def table_text(prices: Iterable[Price]) -> str:
     """The text of the table, the same for the same prices in whatever order."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    columns = [column.name for column in fields(Price)]
-    writer.writerow(columns)
-    for price in sorted(prices, key=lambda price: (price.service, price.what, price.region)):
-        writer.writerow([_cell(getattr(price, column)) for column in columns])
-    return text.getvalue()
+    return text_of(Price, prices, _key)
 
 
-def _cell(value: object) -> str:
-    # Without an exponent and without rounding: what is read back is the same number.
-    return f"{value:.10f}".rstrip("0").rstrip(".") if isinstance(value, float) else str(value)
+def _key(price: Price) -> Key:
+    return price.service, price.what, price.region
 
 
-def _price(row: Mapping[str, str], line: int) -> Price:
-    try:
-        usd = float(row["price_usd"])
-        if not 0 < usd < math.inf or None in row or None in row.values() or not all(row.values()):
-            raise ValueError("a price is above zero, and no cell is empty")
-        words = {name: row[name] for name in ("service", "what", "region", "unit", "source")}
-        return Price(**words, price_usd=usd, read_on=date.fromisoformat(row["read_on"]))
-    except (KeyError, TypeError, ValueError) as error:
-        raise PriceTableError(
-            f"Line {line} of {TABLE.name} is no price ({error}). Take the file from version control again."
-        ) from error
+def _price(row: Mapping[str, str]) -> Price:
+    if not all(row.values()):
+        raise ValueError("no cell is empty")
+    words = {name: row[name] for name in ("service", "what", "region", "unit", "source")}
+    return Price(**words, price_usd=usd_of(row["price_usd"]), read_on=date.fromisoformat(row["read_on"]))
 
 
 def age_warning(today: date, read_on: Iterable[date]) -> str:
     """One sentence when the oldest of these days is more than 90 days back; empty when it is not."""
-    oldest = min(read_on, default=today)
-    age = (today - oldest).days
-    if age <= OLDEST_DAYS:
+    found = outdated(today, read_on)
+    if found is None:
         return ""
+    oldest, age = found
     return (
         f"The oldest of these prices is of {oldest}, {age} days ago: AWS changes them. Renew them: "
         "python -m ops prices services --region REGION, and python -m ops prices refresh --region REGION"

@@ -16,8 +16,6 @@ SEARCH_OCU, INDEXING_OCU = 2, 1
 # A collection without a group: half an OCU each for indexing and searches, twice that with standby replicas.
 # https://docs.aws.amazon.com/opensearch-service/latest/developerguide/serverless-scaling.html
 LONE_OCU, LONE_OCU_REDUNDANT = 1, 2
-
-
 # The plan that a backup policy of EFS switches on: a backup a day, each kept for so many days.
 BACKUP_DAYS = 35
 

@@ -1,6 +1,5 @@
 """`python -m ops diagram`: pictures of a stack for mermaid, made from one recording of the program."""
 
-import argparse
 import json
 import sys
 from collections.abc import Callable, Sequence
@@ -8,6 +7,7 @@ from collections.abc import Callable, Sequence
 from ops.capture.program import PROJECT_ROOT, record
 from ops.capture.recording import Recording
 from ops.capture.stack_files import StackFileError
+from ops.command_line import verb_parser
 from ops.diagram import (
     component_diagram,
     data_flow_diagram,
@@ -35,12 +35,7 @@ exit code: 0 done, 1 faults in the configuration, 2 wrong usage
 
 def main(arguments: Sequence[str]) -> int:
     """Prints a picture, or writes those that are kept; 1 for faults in the configuration or a README without its place."""
-    parser = argparse.ArgumentParser(
-        prog="python -m ops diagram",
-        description=__doc__,
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = verb_parser("diagram", __doc__, EPILOG)
     parser.add_argument("--stack", default="dev", help="the stack, as in Pulumi.<stack>.yaml (default: dev)")
     parser.add_argument(
         "--kind", choices=PICTURES, default="components", help="which picture (default: components)"

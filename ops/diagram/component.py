@@ -4,10 +4,8 @@ from ops.capture.recording import RecordedResource, Recording
 from ops.diagram.flows import NOTIFICATION, acts, entries, events
 from ops.diagram.mermaid import DOTTED, Chart
 from ops.diagram.words import service_of
-from ops.diagram.world import SUBNET, World, class_of
+from ops.diagram.world import NAT_GATEWAY, SUBNET, VPC, World, class_of
 
-VPC = "aws:ec2/vpc:Vpc"
-NAT_GATEWAY = "aws:ec2/natGateway:NatGateway"
 # What hangs under one component and is about another one: the arrows show it.
 GRANTS = frozenset(
     {

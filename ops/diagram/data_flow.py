@@ -1,20 +1,19 @@
 """Where data lies and who moves it: stores, workloads, events and callers. Pure."""
 
 from ops.capture.recording import RecordedResource, Recording
-from ops.diagram.flows import Act, acts, entries, events
+from ops.diagram.flows import QUEUE, Act, acts, entries, events
 from ops.diagram.mermaid import BOTH_WAYS, Chart, Edge
-from ops.diagram.world import Place, World, class_of
+from ops.diagram.world import COLLECTION, Place, World, class_of
 
 BUCKET = "aws:s3/bucket:Bucket"
-ROLE = "aws:iam/role:Role"
 # Where data lies; what else can be read, such as a repository of images or a log, is no data of the platform.
 STORES = frozenset(
     {
         BUCKET,
         "aws:efs/accessPoint:AccessPoint",
-        "aws:opensearch/serverlessCollection:ServerlessCollection",
+        COLLECTION,
         "aws:sns/topic:Topic",
-        "aws:sqs/queue:Queue",
+        QUEUE,
     }
 )
 # Verbs whose data moves from the store to the reader, and those where it goes both ways.

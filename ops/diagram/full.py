@@ -2,7 +2,7 @@
 
 from ops.capture.recording import RecordedResource, Recording
 from ops.diagram.mermaid import Chart, Group
-from ops.diagram.world import World
+from ops.diagram.world import World, key_of
 from ops.preview_text import short_type
 
 # Who may do what has a picture of its own.
@@ -26,10 +26,10 @@ def full_diagram(recording: Recording) -> str:
         if item.custom and item.type not in LEFT_OUT and not item.type.startswith(PROVIDERS)
     }
     for resource in shown.values():
-        _frame(chart, world, resource).node(_key(resource), resource.name, short_type(resource.type))
+        _frame(chart, world, resource).node(key_of(resource), resource.name, short_type(resource.type))
         for urns in resource.property_dependencies.values():
             for urn in urns & shown.keys():
-                chart.edge(_key(resource), _key(shown[urn]))
+                chart.edge(key_of(resource), key_of(shown[urn]))
     return chart.render()
 
 
@@ -38,8 +38,3 @@ def _frame(chart: Chart, world: World, resource: RecordedResource) -> Group:
     for component in reversed(world.around(resource)):
         frame = frame.group(f"in {component.name}", component.name)
     return frame
-
-
-def _key(resource: RecordedResource) -> str:
-    """Names are unique within a type only."""
-    return f"{resource.type.rpartition(':')[2]} {resource.name}"

@@ -4,11 +4,9 @@ import itertools
 
 from ops.capture.recording import RecordedResource, Recording
 from ops.diagram.mermaid import DOTTED, Chart, Group
-from ops.diagram.world import SUBNET, World
+from ops.diagram.world import NAT_GATEWAY, SUBNET, VPC, World, class_of, key_of
 from ops.openings import ALL, Direction, Opening, openings
 
-VPC = "aws:ec2/vpc:Vpc"
-NAT_GATEWAY = "aws:ec2/natGateway:NatGateway"
 ENDPOINT = "aws:ec2/vpcEndpoint:VpcEndpoint"
 ROUTE = "aws:ec2/route:Route"
 ASSOCIATION = "aws:ec2/routeTableAssociation:RouteTableAssociation"
@@ -45,7 +43,7 @@ def _subnets(recording: Recording, inside: Group) -> None:
     for subnet in recording.of_type(SUBNET):
         tier = _tier(subnet)
         zone, block = subnet.inputs.get("availabilityZone"), subnet.inputs.get("cidrBlock")
-        inside.group(tier, tier).node(_key(subnet), subnet.name, str(zone), str(block))
+        inside.group(tier, tier).node(key_of(subnet), subnet.name, str(zone), str(block))
 
 
 def _tier(subnet: RecordedResource) -> str:
@@ -68,11 +66,11 @@ def _ways_out(world: World, chart: Chart, inside: Group) -> None:
         block = route.inputs.get("destinationCidrBlock") or route.inputs.get("destinationIpv6CidrBlock")
         for table in route.property_dependencies.get("routeTableId", ()):
             for gateway, subnet in itertools.product(gateways, subnets.get(table, ())):
-                inside.node(_key(gateway), gateway.name, gateway.type.rpartition(":")[2], shape="round")
-                chart.edge(_key(world.by_urn[subnet]), _key(gateway), str(block))
+                inside.node(key_of(gateway), gateway.name, class_of(gateway), shape="round")
+                chart.edge(key_of(world.by_urn[subnet]), key_of(gateway), str(block))
     for gateway in world.recording.of_type(NAT_GATEWAY):
         for urn in gateway.property_dependencies.get("subnetId", ()):
-            chart.edge(_key(gateway), _key(world.by_urn[urn]), "lies in", line=DOTTED)
+            chart.edge(key_of(gateway), key_of(world.by_urn[urn]), "lies in", line=DOTTED)
 
 
 def _endpoints(recording: Recording, chart: Chart, inside: Group) -> None:
@@ -94,7 +92,7 @@ def _placed(world: World, chart: Chart) -> None:
         chart.node(f"component {owner}", owner)
         for tier, members in sorted(tiers.items()):
             there = urns & members
-            ends = [tier] if there == members else [_key(world.by_urn[urn]) for urn in sorted(there)]
+            ends = [tier] if there == members else [key_of(world.by_urn[urn]) for urn in sorted(there)]
             for end in ends:
                 chart.edge(f"component {owner}", end, line=DOTTED)
 
@@ -135,7 +133,3 @@ def _peer(world: World, chart: Chart, opening: Opening) -> str:
         return _group_node(world, chart, opening.peer, groups[opening.peer])
     text = INTERNET if opening.peer in ANYWHERE else opening.peer
     return chart.node(f"peer {text}", text, shape="outside")
-
-
-def _key(resource: RecordedResource) -> str:
-    return f"{resource.type.rpartition(':')[2]} {resource.name}"

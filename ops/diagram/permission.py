@@ -4,10 +4,9 @@ from ops.capture.recording import RecordedResource, Recording
 from ops.diagram.mermaid import Chart, Group
 from ops.diagram.words import shortened
 from ops.diagram.world import World
-from ops.permissions import Permission, permissions
+from ops.permissions import ROLE, Permission, permissions
 from ops.preview_access import Names
 
-ROLE = "aws:iam/role:Role"
 ANYTHING = "anything"
 
 

@@ -5,11 +5,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ops.capture.recording import RecordedResource, Recording
-from ops.permissions import Permission, permissions
+from ops.permissions import ROLE, Permission, permissions
 
 COLLECTION = "aws:opensearch/serverlessCollection:ServerlessCollection"
-ROLE = "aws:iam/role:Role"
 SUBNET = "aws:ec2/subnet:Subnet"
+VPC = "aws:ec2/vpc:Vpc"
+NAT_GATEWAY = "aws:ec2/natGateway:NatGateway"
 COMPONENT = "aiplatform:"
 # A name with the seven random characters that Pulumi adds.
 AUTO_NAMED = re.compile(r"[A-Za-z][\w-]*-[0-9a-f]{7}")
@@ -105,6 +106,11 @@ def _names(resource: RecordedResource) -> Iterator[str]:
     yield from (text for text in candidates if isinstance(text, str) and text)
 
 
-def class_of(component: RecordedResource) -> str:
-    """`aiplatform:index:DataLake` as `DataLake`."""
-    return component.type.rpartition(":")[2]
+def class_of(resource: RecordedResource) -> str:
+    """`DataLake` of a resource of the type `aiplatform:index:DataLake`."""
+    return resource.type.rpartition(":")[2]
+
+
+def key_of(resource: RecordedResource) -> str:
+    """What stands for a resource in a chart; names are unique within a type only."""
+    return f"{class_of(resource)} {resource.name}"

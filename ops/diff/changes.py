@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ops.capture.recording import RecordedResource, Secret
+from ops.capture.recording import Secret
 from ops.diff.contents import is_file
 from ops.diff.matching import Pair, with_texts
 from ops.preview_clauses import shorten, shown
@@ -39,9 +39,9 @@ def changes_of(pair: Pair, names: tuple[Names, Names] = ({}, {})) -> list[Change
     `names` are those of either side.
     """
     before, after = (dict(leaves(side.inputs)) for side in (pair.base, pair.head))
-    differing = [path for path in _differing(before, after) if not is_ignored(path, pair.head)]
-    files = [path for path in differing if is_file(before.get(path)) or is_file(after.get(path))]
-    values = [path for path in differing if path not in files]
+    paths = [path for path in differing(before, after) if not is_named(path, pair.head.ignore_changes)]
+    files = [path for path in paths if is_file(before.get(path)) or is_file(after.get(path))]
+    values = [path for path in paths if path not in files]
     return [
         *_value_changes(values, before, after, names),
         *_file_changes(files, before, after),
@@ -52,12 +52,22 @@ def changes_of(pair: Pair, names: tuple[Names, Names] = ({}, {})) -> list[Change
 def differences(old: Any, new: Any, names: tuple[Names, Names]) -> list[Change]:
     """What differs between two values of any kind, such as the exports of a stack."""
     before, after = dict(leaves(old)), dict(leaves(new))
-    return list(_value_changes(_differing(before, after), before, after, names))
+    return list(_value_changes(differing(before, after), before, after, names))
 
 
-def is_ignored(path: str, resource: RecordedResource) -> bool:
-    """Whether the property is one whose changes the engine passes over (`ignore_changes`)."""
-    return any(_lies_in(path, root) for root in resource.ignore_changes)
+def is_named(path: str, properties: Iterable[str]) -> bool:
+    """Whether `path` is, or lies in, one of the properties that an option such as `ignore_changes` names.
+
+    They may have stars, `*` alone for all (https://www.pulumi.com/docs/iac/concepts/miscellaneous/property-paths/).
+    """
+    return any(re.match(_pattern(name), path) for name in properties)
+
+
+def _pattern(name: str) -> str:
+    name = re.sub(r"""\[["'](.+?)["']\]""", r".\1", name)
+    if name == "*":
+        return ""
+    return re.escape(name).replace(r"\[\*\]", r"(?:\[\d+\]|\.[^.\[]+)") + r"(?=$|[.\[])"
 
 
 def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
@@ -73,6 +83,11 @@ def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
         yield path, value
 
 
+def differing(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
+    """The paths at which two sets of `leaves` differ, sorted."""
+    return [path for path in sorted(before.keys() | after.keys()) if before.get(path) != after.get(path)]
+
+
 def _parsed(value: Any) -> Any:
     if not isinstance(value, str) or value[:1] not in ("{", "["):
         return value
@@ -82,12 +97,9 @@ def _parsed(value: Any) -> Any:
         return value
 
 
-def _lies_in(path: str, root: str) -> bool:
+def lies_in(path: str, root: str) -> bool:
+    """Whether `path` is `root` or a part of it."""
     return path == root or path.startswith((f"{root}.", f"{root}["))
-
-
-def _differing(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
-    return [path for path in sorted(before.keys() | after.keys()) if before.get(path) != after.get(path)]
 
 
 def _value_changes(
@@ -96,7 +108,7 @@ def _value_changes(
     """A value that is a secret on one side is shown on neither: whoever hides it now must not find it in a report."""
     secrets = [path for side in (before, after) for path, value in side.items() if _holds_secret(value)]
     for path in paths:
-        hidden = any(_lies_in(path, root) for root in secrets)
+        hidden = any(lies_in(path, root) for root in secrets)
         old, new = (
             _words(side.get(path), known, hidden) for side, known in zip((before, after), names, strict=True)
         )

@@ -16,8 +16,9 @@ from ops.diff.document import stack_document
 from ops.diff.markdown import markdown
 from ops.diff.text import Outcome, text
 from ops.diff.versions import VersionError, count_of, record_both
-from ops.instance_prices import PriceTableError
+from ops.price_table import PriceTableError
 from ops.progress import Progress
+from ops.stops import stopped_as_by_ctrl_c
 
 EPILOG = """examples:
   python -m ops diff --base main                       # all stacks, against the working tree
@@ -57,7 +58,8 @@ def main(arguments: Sequence[str], root: Path = PROJECT_ROOT) -> int:
     options = parser().parse_args(arguments)
     try:
         commit = commit_of(options.base, root)
-        outcomes = _outcomes(commit, options.stack, root)
+        with stopped_as_by_ctrl_c():
+            outcomes = _outcomes(commit, options.stack, root)
     except BaseError as error:
         print(error, file=sys.stderr)
         return 2

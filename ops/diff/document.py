@@ -54,6 +54,7 @@ def _resources(outcome: Comparison) -> dict[str, Any]:
             {"urn": urn, "because": sorted(paths), "follows": replaced.followed.get(urn)}
             for urn, paths in replaced.because.items()
         ],
+        "updated": [{"urn": urn, "follows": source} for urn, source in replaced.updated.items()],
         "replacement_unknown": [_resource(item) for item in replaced.unjudged],
     }
 

@@ -15,7 +15,10 @@ LINE_LIMITS = (1000, 300, 100, 40, 15, 5, 0)
 RESERVE = 1000
 # More lines than these are folded away.
 OPEN_LINES = 8
-SPECIAL = re.compile(r"([\\`*_{}\[\]<>|#~])")
+SPECIAL = re.compile(r"([\\`*_{}\[\]<>|#~&])")
+# GitHub looks for people and issues after all escapes are taken away, so that something must stand in between.
+REFERS = re.compile(r"([@#])")
+NO_SPACE = "&#8203;"
 
 
 def markdown(title: str, outcomes: Mapping[str, Outcome], command: str) -> str:
@@ -40,8 +43,8 @@ def code(text: str) -> str:
 
 
 def escaped(text: str) -> str:
-    """`text` without a meaning for Markdown; an at sign calls nobody."""
-    return SPECIAL.sub(r"\\\1", " ".join(text.split())).replace("@", "&#64;")
+    """`text` without a meaning for Markdown; neither an at sign nor a number sign refers to anything."""
+    return REFERS.sub(rf"\1{NO_SPACE}", SPECIAL.sub(r"\\\1", " ".join(text.split())))
 
 
 def _rendered(title: str, outcomes: Mapping[str, Outcome], command: str, limit: int, pictures: bool) -> str:
@@ -117,7 +120,7 @@ def _html(text: str) -> str:
 
 def _picture(picture: Picture) -> Iterator[str]:
     yield "<details><summary><b>The picture: green is new, yellow is changed</b></summary>"
-    yield from ("", "```mermaid", picture.chart.rstrip(), "```", "")
+    yield from ("", fenced(picture.chart, "mermaid").rstrip(), "")
     for line in picture.gone:
         yield f"- gone: {code(line)}"
     yield from ("", "</details>")

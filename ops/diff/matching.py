@@ -1,6 +1,5 @@
 """Which resource of one recording is which of the other: by URN, or by an alias after a rename. Pure."""
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -89,6 +88,7 @@ def _carried_over(
         urn=urn,
         name=new[urn].name if resource.urn in urns else resource.name,
         parent=urns.get(resource.parent or "", resource.parent),
+        id=with_texts(resource.id, texts),
         inputs=with_texts(resource.inputs, texts),
         outputs=with_texts(resource.outputs, texts),
         property_dependencies={
@@ -99,22 +99,21 @@ def _carried_over(
 
 
 def identities(resource: RecordedResource) -> dict[str, str]:
-    """What AWS computes for this resource alone and others refer to it by, by where it is found.
+    """What AWS computes for this resource alone and others refer to it by: its id, and outputs by their property.
 
-    A resource whose name the program chooses keeps it, and its ARN, when it is replaced: then they are not here.
+    What the program chooses is not here: a resource keeps its given name, and its ARN, when it is replaced.
     """
-    chosen = tuple(str(resource.inputs[key]) for key in ("name", "bucket") if resource.inputs.get(key))
-    found = {
+    given = {str(value) for value in resource.inputs.values()}
+    names = tuple(str(resource.inputs[key]) for key in ("name", "bucket") if resource.inputs.get(key))
+    return {
         key: value
-        for key, value in resource.outputs.items()
+        for key, value in (*resource.outputs.items(), ("id", resource.id))
         if isinstance(value, str)
-        and key not in (*resource.inputs, *SHARED_OUTPUTS)
+        and key not in SHARED_OUTPUTS
         and len(value) >= SHORTEST_IDENTITY
-        and not value.endswith(chosen)
+        and value not in given
+        and not value.endswith(names)
     }
-    if "arn" in found:
-        found["id"] = re.split("[:/]", found["arn"])[-1]
-    return found
 
 
 def names_in(recording: Recording) -> dict[str, str]:

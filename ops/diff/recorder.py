@@ -11,10 +11,9 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from ops.capture.program import PROJECT_ROOT, record_program, run_main
+from ops.capture.program import PROJECT_ROOT, record
 from ops.capture.recording import Recording
-from ops.capture.stack_files import StackFileError, load_stack_config
-from ops.diff.aliases import AliasNotes, resolved
+from ops.capture.stack_files import StackFileError
 from ops.diff.contents import with_contents
 
 
@@ -48,19 +47,13 @@ def recorded(stack: str, root: Path) -> Recording | str:
     """What the program at `root` registers as `stack`; the message of its failure where it fails."""
     import pulumi
 
-    aliases = AliasNotes()
-
-    def program() -> None:
-        pulumi.runtime.register_stack_transformation(aliases.note)
-        run_main(root)
-
     try:
-        recording = record_program(program, load_stack_config(root, stack), stack, root=root)
+        recording = record(stack, root=root)
     except (StackFileError, pulumi.RunError) as error:
         return str(error)
     except Exception as error:  # the program is any code: whatever stops it is what the reader wants to know
         return f"{type(error).__name__}: {error}"
-    return with_contents(resolved(recording, aliases.found), root)
+    return with_contents(recording, root)
 
 
 if __name__ == "__main__":

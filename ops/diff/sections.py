@@ -38,6 +38,7 @@ def sections(item: Comparison) -> list[Section]:
         Section(title="OPEN TO THE INTERNET", lines=tuple(map(_opening, item.internet_openings)), loud=True),
         Section(title=_cost_title(item.cost), lines=tuple(_cost_lines(item.cost))),
         _counted("Replaced, likely", list(_replaced_lines(item))),
+        _counted("Updated with what they refer to", list(_updated_lines(item))),
         _counted("Replaced or not: nobody knows", [_resource(one) for one in item.replaced.unjudged]),
         _counted("Added", [_resource(one) for one in item.added]),
         _counted("Removed", [_resource(one) for one in item.removed]),
@@ -119,9 +120,17 @@ def _name(urn: str) -> str:
 def _replaced_lines(item: Comparison) -> Iterator[Line]:
     for urn, paths in item.replaced.because.items():
         source = item.replaced.followed.get(urn)
-        type_token = urn.split("::")[2].rpartition("$")[2]
-        why = f" follows {source}" if source else ""
-        yield Code(_name(urn)), f" {short_type(type_token)}{why}: ", Code(", ".join(sorted(paths)))
+        follows = (" follows ", Code(source)) if source else ()
+        yield Code(_name(urn)), f" {_type(urn)}", *follows, ": ", Code(", ".join(sorted(paths)))
+
+
+def _updated_lines(item: Comparison) -> Iterator[Line]:
+    for urn, source in item.replaced.updated.items():
+        yield Code(_name(urn)), f" {_type(urn)} follows ", Code(source)
+
+
+def _type(urn: str) -> str:
+    return short_type(urn.split("::")[2].rpartition("$")[2])
 
 
 def _changed_lines(item: Comparison) -> Iterator[Line]:

@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 
 from ops.aws_calls import AwsCallError
 from ops.capture.stack_files import StackFileError
+from ops.command_line import add_json, add_profile, verb_parser, whole_number
 from ops.drill import report
 from ops.drill.experiment import PERMISSIONS, Experiment, interrupt
 from ops.drill.judge import judge
@@ -188,12 +189,7 @@ class Command:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m ops drill",
-        description=__doc__,
-        epilog=f"{EXAMPLES}\n\n{textwrap.fill(f'Takes {PERMISSIONS}.', 120)}",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = verb_parser("drill", __doc__, f"{EXAMPLES}\n\n{textwrap.fill(f'Takes {PERMISSIONS}.', 120)}")
     parser.add_argument(
         "--stack", required=True, help="the stack whose training it is, with interruptionDrill on"
     )
@@ -205,16 +201,10 @@ def _parser() -> argparse.ArgumentParser:
         "--wait", action="store_true", help="wait for the first checkpoint where there is none yet"
     )
     parser.add_argument(
-        "--timeout-minutes", type=_minutes, default=60, metavar="N",
+        "--timeout-minutes", type=whole_number(5, LONGEST_MINUTES), default=60, metavar="N",
         help=f"stop watching after so long, 5 to {LONGEST_MINUTES} (default: 60)",
     )  # fmt: skip
     add_prices(parser)
-    parser.add_argument("--profile", help="profile of the AWS configuration to use")
-    parser.add_argument("--json", action="store_true", help="print JSON for machines")
+    add_profile(parser)
+    add_json(parser)
     return parser
-
-
-def _minutes(text: str) -> int:
-    if text.isascii() and text.isdigit() and 5 <= int(text) <= LONGEST_MINUTES:
-        return int(text)
-    raise argparse.ArgumentTypeError(f"{text!r} must be a whole number from 5 to {LONGEST_MINUTES}")

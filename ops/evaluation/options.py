@@ -2,10 +2,11 @@
 
 import argparse
 import re
-from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from urllib.parse import urlsplit
+
+from ops.command_line import add_profile, verb_parser, whole_number
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 MOST_PARALLEL = 64
@@ -17,12 +18,7 @@ EXAMPLES = """examples:
 
 def parser(description: str | None) -> argparse.ArgumentParser:
     """What can be told to `python -m ops evaluate`."""
-    options = argparse.ArgumentParser(
-        prog="python -m ops evaluate",
-        description=description,
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    options = verb_parser("evaluate", description, EXAMPLES)
     options.add_argument("questions", type=Path, metavar="QUESTIONS.jsonl", help="the questions")
     options.add_argument(
         "--url", required=True, type=_url, help="where the API is, such as the stack output rag_url"
@@ -39,24 +35,28 @@ def parser(description: str | None) -> argparse.ArgumentParser:
     options.add_argument("--compare", metavar="RUN", help="an earlier run, as a file or s3://bucket/key")
     _add_places(options)
     options.add_argument(
-        "--parallel", type=_whole(MOST_PARALLEL), default=4, metavar="N", help="requests at once (default: 4)"
+        "--parallel",
+        type=whole_number(1, MOST_PARALLEL),
+        default=4,
+        metavar="N",
+        help="requests at once (default: 4)",
     )
     options.add_argument(
         "--top",
-        type=_whole(100),
+        type=whole_number(1, 100),
         default=10,
         metavar="K",
         help="documents of an answer that count for the rank (default: 10)",
     )
     options.add_argument(
         "--timeout-seconds",
-        type=_whole(900),
+        type=whole_number(1, 900),
         default=120,
         metavar="N",
         help="longest wait for an answer (default: 120)",
     )
     _add_prices(options)
-    options.add_argument("--profile", help="profile of the AWS configuration to use")
+    add_profile(options)
     options.add_argument(
         "--json", action="store_true", help="print JSON for machines; the rest goes to standard error"
     )
@@ -110,12 +110,3 @@ def _price(text: str) -> float:
     if 0 <= price < 1_000_000:
         return price
     raise argparse.ArgumentTypeError(f"{text!r} must be USD per million tokens, such as 3 or 0.02")
-
-
-def _whole(highest: int) -> Callable[[str], int]:
-    def number(text: str) -> int:
-        if text.isascii() and text.isdigit() and 1 <= int(text) <= highest:
-            return int(text)
-        raise argparse.ArgumentTypeError(f"{text!r} must be a whole number from 1 to {highest}")
-
-    return number

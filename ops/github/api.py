@@ -35,7 +35,7 @@ class GitHub:
                 raise GitHubError(f"{name} is not set. Fix: in a workflow, hand it to the step in `env`.")
         url = environment.get("GITHUB_API_URL") or cls.url
         if urlparse(url).scheme not in ("http", "https"):
-            raise GitHubError(f"GITHUB_API_URL = {url!r}: is no address of a server. Fix: unset it.")
+            raise GitHubError(f"GITHUB_API_URL = {url!r}: is not an http or https address. Fix: unset it.")
         return cls(repository=environment["GITHUB_REPOSITORY"], token=environment["GITHUB_TOKEN"], url=url)
 
     def call(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> Any:
@@ -68,7 +68,7 @@ class GitHub:
             items = self.call("GET", f"{path}{joint}per_page={PAGE_SIZE}&page={page}")
             if not isinstance(items, list):
                 raise GitHubError(
-                    f"GitHub answered GET {path} with something else than a list: {items!r}"[:500]
+                    f"GitHub answered GET {path} with something other than a list: {items!r}"[:500]
                 )
             yield from items
             if len(items) < PAGE_SIZE:

@@ -1,6 +1,6 @@
 """`python -m ops github`: how the workflows tell people: one comment, one issue, and the summary of a job.
 
-What was told before under the same name is changed, never told twice.
+What was written before under the same name is updated, never written twice.
 """
 
 import argparse
@@ -9,6 +9,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from ops.command_line import verb_parser
 from ops.github.api import WORKFLOWS, GitHub, GitHubError
 from ops.github.text import LONGEST_BODY, LONGEST_SUMMARY_BYTES, cut, fenced, marker
 
@@ -24,12 +25,7 @@ exit code: 0 told, 1 GitHub refused or could not be asked, or the file cannot be
 
 
 def parser() -> argparse.ArgumentParser:
-    top = argparse.ArgumentParser(
-        prog="python -m ops github",
-        description=__doc__,
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    top = verb_parser("github", __doc__, EXAMPLES)
     verbs = top.add_subparsers(dest="action", required=True, metavar="{comment,issue,summary}")
     comment = verbs.add_parser("comment", help="write Markdown into a pull request, once")
     comment.add_argument("--number", required=True, type=int, help="the pull request's number")
@@ -80,8 +76,8 @@ def keep_issue(github: GitHub, about: str, title: str, text: str) -> str:
     opened = next((item for item in github.all(ours) if (item["body"] or "").startswith(first)), None)
     if not text.strip():
         if opened is None:
-            return "Nothing to tell, and no issue is open."
-        github.call("POST", f"issues/{opened['number']}/comments", {"body": "This is no longer so."})
+            return "Nothing to report, and no issue is open."
+        github.call("POST", f"issues/{opened['number']}/comments", {"body": "This no longer applies."})
         github.call("PATCH", f"issues/{opened['number']}", {"state": "closed"})
         return f"Issue {opened['number']} closed."
     # The fence that ends the block would be cut off with the text.
@@ -100,4 +96,4 @@ def summarise(title: str, text: str, environment: Mapping[str, str]) -> str:
     shown = cut(text, LONGEST_SUMMARY_BYTES // 4)  # a character takes four bytes at most
     with Path(place).open("a", encoding="utf-8") as summary:
         summary.write(f"## {title}\n\n{fenced(shown)}\n")
-    return f"{title}: told in the summary of the job."
+    return f"{title}: written to the summary of the job."

@@ -14,11 +14,11 @@ def marker(about: str) -> str:
     return f"<!-- ai-platform: {about} -->"
 
 
-def fenced(text: str) -> str:
+def fenced(text: str, language: str = "text") -> str:
     """A block that shows `text` as it is: the fence is longer than any in it."""
     longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
     fence = "`" * max(3, longest + 1)
-    return f"{fence}text\n{text.rstrip()}\n{fence}\n"
+    return f"{fence}{language}\n{text.rstrip()}\n{fence}\n"
 
 
 def cut(text: str, characters: int = LONGEST_BODY) -> str:

@@ -17,6 +17,7 @@ from ops.aws_calls import AwsCallError, aws_client
 from ops.capture.program import PROJECT_ROOT, record
 from ops.capture.recording import Recording
 from ops.capture.stack_files import StackFileError, load_stack_config
+from ops.command_line import add_json, add_profile, verb_parser
 from ops.images.lookup import ImageLookupError, described, newest_images
 from ops.images.support import Support, support_of
 from ops.preview_text import region_of
@@ -32,7 +33,9 @@ EXAMPLE = """example:
   dlami: ami-0aaaaaaaaaaaaaaaa -> ami-0bbbbbbbbbbbbbbbb (made on 2026-11-20, Ubuntu 24.04, supported until 2029-04-30)
   Written to Pulumi.prod.yaml.
 
-Takes ssm:GetParameters on parameter/aws/service/* and ec2:DescribeImages."""
+Takes ssm:GetParameters on parameter/aws/service/* and ec2:DescribeImages.
+
+exit code: 0 the pins are the newest images or have been made so, 1 refused, failed or (with --check) out of date, 2 wrong usage"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -172,18 +175,13 @@ def _today() -> date:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m ops images",
-        description=__doc__,
-        epilog=EXAMPLE,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = verb_parser("images", __doc__, EXAMPLE)
     parser.add_argument("--stack", required=True, help="the stack, as in Pulumi.<stack>.yaml")
     parser.add_argument(
         "--check",
         action="store_true",
         help="change nothing; 1 when newer images exist or a pin is past its end of support",
     )
-    parser.add_argument("--profile", help="profile of the AWS configuration to use")
-    parser.add_argument("--json", action="store_true", help="print JSON for machines")
+    add_profile(parser)
+    add_json(parser)
     return parser

@@ -3,8 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ops.aws_calls import error_code, told
-from ops.preflight.checks import DENIED
+from ops.aws_calls import is_denied, told
 
 
 class ImageLookupError(Exception):
@@ -21,7 +20,7 @@ def newest_images(client: Any, parameters: Mapping[str, str]) -> dict[str, str]:
         try:
             answer = client.get_parameters(Names=sorted(names))
         except ClientError as error:
-            if not error_code(error).startswith(DENIED):
+            if not is_denied(error):
                 raise
             raise ImageLookupError(
                 f"You may not read the newest images in {region}: allow ssm:GetParameters on parameter/aws/service/*."
@@ -51,7 +50,7 @@ def described(client: Any, image_ids: Iterable[str]) -> dict[str, Any]:
             pages = client.get_paginator("describe_images").paginate(**asked)
             return {image["ImageId"]: image for page in pages for image in page.get("Images", ())}
         except ClientError as error:
-            if not error_code(error).startswith(DENIED):
+            if not is_denied(error):
                 raise
             raise ImageLookupError(
                 f"You may not describe images in {client.meta.region_name}, so their end of support is not known and nothing was changed: "

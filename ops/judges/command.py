@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass, replace
 from ops.capture.program import PROJECT_ROOT, record
 from ops.capture.recording import Recording
 from ops.capture.stack_files import StackFileError, stacks_of
+from ops.command_line import add_json, verb_parser
 from ops.judges.checkov import checkov_findings
 from ops.judges.contracts import contract_findings
 from ops.judges.environment import JudgeFailed, JudgeMissing
@@ -96,15 +97,10 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _options(arguments: Sequence[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog="python -m ops judge",
-        description=__doc__,
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = verb_parser("judge", __doc__, EPILOG)
     parser.add_argument("--stack", action="append", help="a stack (default: every one that has a file)")
     parser.add_argument("--only", action="append", choices=JUDGES, help="a judge (default: all)")
-    parser.add_argument("--json", action="store_true", help="print JSON for machines")
+    add_json(parser)
     return parser.parse_args(arguments)
 
 
@@ -138,7 +134,7 @@ def details(verdicts: Sequence[Verdict]) -> str:
     for verdict in verdicts:
         lines += _told(verdict.standing)
         lines += [
-            f"{verdict.judge} {item.rule}: accepted for {item.subject}{_in_stacks(item.stacks)}, and nothing needs it any more. Fix: take it out of ops/judges/accepted.toml."
+            f"{verdict.judge} {item.rule}: accepted for {item.subject}{_in_stacks(item.stacks)}, and no longer found there. Fix: remove it from ops/judges/accepted.toml."
             for item in verdict.stale
         ]
     return "".join(f"{line}\n" for line in lines)

@@ -55,7 +55,7 @@ def ask(
     result = subprocess.run(command, input=stdin, capture_output=True, text=True, check=False, cwd=cwd)
     name, said = Path(command[0]).name, " ".join((result.stderr or result.stdout).strip().splitlines()[-5:])
     if result.returncode not in allowed:
-        raise JudgeFailed(f"{name} ended with {result.returncode}: {said}")
+        raise JudgeFailed(f"{name} exited with {result.returncode}: {said}")
     try:
         return json.loads(result.stdout)
     except ValueError as error:

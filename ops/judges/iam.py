@@ -93,7 +93,7 @@ def _avoidable(known: Sequence[Action]) -> Iterator[_Fault]:
 
 def _action_faults(action: Action, resources: Sequence[str]) -> Iterator[_Fault]:
     if not action.patterns:
-        yield _Fault("needs-any", f"{action.name} knows no resources, so it is granted on * only.")
+        yield _Fault("needs-any", f"{action.name} supports no resource, so it must be granted on *.")
         return
     if not any(_fits(arn, action) for arn in resources):
         kinds = ", ".join(action.patterns)
@@ -108,7 +108,7 @@ def _condition_faults(permission: Permission, known: Sequence[Action]) -> Iterat
         if blind and len(blind) == len(known):
             yield _Fault(
                 "unknown-condition-key",
-                f"{', '.join(permission.actions)} never have {condition.key} in a request.",
+                f"no request for {', '.join(permission.actions)} carries {condition.key}.",
             )
 
 

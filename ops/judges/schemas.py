@@ -15,10 +15,10 @@ from typing import Any
 from ops.capture.recording import RecordedResource, Recording, Secret, Unknown
 from ops.judges.findings import Finding, of_resource
 from ops.judges.schema_table import ROWS
+from ops.preview_text import region_of
 
 JUDGE = "cfn-lint"
 COMPLETE_REGION = "us-east-1"
-PROVIDER = "pulumi:providers:aws"
 TASK_DEFINITION = "aws:ecs/taskDefinition:TaskDefinition"
 FUNCTION = "aws:lambda/function:Function"
 FARGATE_SIZES = "schemas/extensions/aws_ecs_taskdefinition/fargate_cpu_memory.json"
@@ -31,7 +31,7 @@ def schema_findings(recording: Recording, today: datetime.date) -> list[Finding]
     for type_token, *rest in ROWS:
         rows.setdefault(type_token, []).append((rest[0], rest[1], rest[2]))
     found: list[Finding] = []
-    region = next((str(item.inputs.get("region")) for item in recording.of_type(PROVIDER)), COMPLETE_REGION)
+    region = region_of(recording) or COMPLETE_REGION
     for resource in recording.resources:
         for path, cloudformation_type, part in rows.get(resource.type, ()):
             for value in values_at(resource.inputs, path):

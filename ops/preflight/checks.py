@@ -4,13 +4,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from ops.aws_calls import AwsCallError, error_code, refusal
+from ops.aws_calls import AwsCallError, is_denied, refusal
 from ops.preflight.account import Account, UnansweredError
 from ops.preflight.findings import Finding, Status
-
-# How services say that a caller may not call them. EC2 has a code of its own.
-# https://docs.aws.amazon.com/AWSEC2/latest/APIReference/errors-overview.html
-DENIED = ("AccessDenied", "UnauthorizedOperation", "AuthorizationError")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,7 +38,7 @@ def run_check(check: Check, account: Account) -> list[Finding]:
 
 
 def _refused(check: Check, error: Any) -> Finding:
-    if not error_code(error).startswith(DENIED):
+    if not is_denied(error):
         return _unchecked(check.what, "refused", f"AWS refused {error.operation_name}: {refusal(error)}")
     action = _action(check, error.operation_name)
     return Finding(

@@ -12,11 +12,11 @@ from collections.abc import Callable, Sequence
 from ops.aws_calls import AwsCallError
 from ops.capture.program import record
 from ops.capture.stack_files import StackFileError
+from ops.command_line import add_json, add_profile, verb_parser
 from ops.parallel import in_parallel
 from ops.preflight import (
     blocks,
     capacity,
-    entry,
     fargate,
     functions,
     identity,
@@ -25,6 +25,7 @@ from ops.preflight import (
     network,
     offerings,
     roles,
+    secrets_and_certificates,
     vectors,
 )
 from ops.preflight.account import Account
@@ -46,7 +47,7 @@ AREAS: tuple[Callable[[Stack], list[Check]], ...] = (
     vectors.checks,
     functions.checks,
     models.checks,
-    entry.checks,
+    secrets_and_certificates.checks,
     roles.checks,
 )
 WORKERS = 8
@@ -55,7 +56,7 @@ EXAMPLE = """example:
   FAILED spot vCPUs (All G and VT Spot Instance Requests): need 224, have 0 (quota ec2 L-3819A6DF in eu-central-1)
       Fix: aws service-quotas request-service-quota-increase --service-code ec2 --quota-code L-3819A6DF ...
 
-Exit code 1 tells of a failure, or of something that could not be checked."""
+exit code: 0 all is there, 1 something is missing or could not be checked, 2 wrong usage"""
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -109,16 +110,11 @@ def ask_all(checks: Sequence[Check], account: Account) -> list[Finding]:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m ops preflight",
-        description=__doc__,
-        epilog=EXAMPLE,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = verb_parser("preflight", __doc__, EXAMPLE)
     parser.add_argument("--stack", required=True, help="the stack, as in Pulumi.<stack>.yaml")
     parser.add_argument(
         "--policy", action="store_true", help="ask nothing; print the IAM policy that the checks take"
     )
-    parser.add_argument("--profile", help="profile of the AWS configuration to use")
-    parser.add_argument("--json", action="store_true", help="print JSON for machines")
+    add_profile(parser)
+    add_json(parser)
     return parser

@@ -86,7 +86,7 @@ def vcpus_of(instance_type: str) -> int:
     entry = find(instance_type)
     if entry is None:
         raise UnansweredError(
-            f"The vCPUs of {instance_type} are not in components/accelerators.csv. Write it anew with `python -m ops.accelerators`."
+            f"The vCPUs of {instance_type} are not in components/accelerators.csv. Renew the table with `python -m ops.accelerators`."
         )
     return entry.vcpus
 

@@ -65,7 +65,7 @@ def zones_of(account: Account, stack: Stack, subnet_ids: Iterable[str]) -> list[
     known = {**stack.zones, **(subnet_zones(account, foreign) if foreign else {})}
     missing = [subnet_id for subnet_id in foreign if subnet_id not in known]
     if missing:
-        raise UnansweredError(f"AWS does not tell the zone of {', '.join(missing)}")
+        raise UnansweredError(f"AWS gives no zone for {', '.join(missing)}")
     return sorted({known[subnet_id] for subnet_id in subnet_ids})
 
 

@@ -28,9 +28,12 @@ def remedy(account: Account, code: QuotaCode, needed: float) -> tuple[str, str]:
     try:
         request = account.once(f"requests {code.service} {code.code}", lambda: open_request(account, code))
     except ClientError as error:
-        return f"Whether more is already asked for is not known: {refusal(error)}", increase
+        return f"Whether an increase has been requested already is not known: {refusal(error)}", increase
     except BotoCoreError as error:
-        return f"Whether more is already asked for is not known: {str(error).rstrip('.')}.", increase
+        return (
+            f"Whether an increase has been requested already is not known: {str(error).rstrip('.')}.",
+            increase,
+        )
     if request is None:
         return "", increase
     return _waiting(account, request, needed, increase)

@@ -124,7 +124,7 @@ def _quota(code: QuotaCode, answer: Any, *, is_default: bool) -> Quota:
     told = answer.get("Quota", {})
     if "Value" not in told:
         reason = told.get("ErrorReason", {}).get("ErrorMessage", "it gave no reason").rstrip(".")
-        raise UnansweredError(f"Service Quotas does not tell {code.service} {code.code}: {reason}.")
+        raise UnansweredError(f"Service Quotas gives no value for {code.service} {code.code}: {reason}.")
     return Quota(
         code=code, value=told["Value"], adjustable=told.get("Adjustable", True), is_default=is_default
     )

@@ -1,17 +1,17 @@
 """What a stack is made of, read from its recording alone."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from components.partitions import partition_of
 from ops.capture.recording import RecordedResource, Recording
+from ops.permissions import permissions
 from ops.preview_text import PROVIDER, region_of
 
 SUBNET = "aws:ec2/subnet:Subnet"
-POLICY_TYPES = ("aws:iam/rolePolicy:RolePolicy", "aws:iam/policy:Policy")
 
 
 @dataclass(frozen=True)
@@ -55,24 +55,13 @@ class Stack:
 
     def allowed_resources(self, action: str) -> list[str]:
         """The ARNs on which any role of the stack may do `action`, each once, sorted."""
-        return sorted(
-            {
-                arn
-                for statement in self._statements()
-                if action in _listed(statement.get("Action"))
-                for arn in _listed(statement.get("Resource"))
-            }
-        )
+        held = [item for item in permissions(self.recording) if item.kind == "identity"]
+        return sorted({arn for item in held if action in item.actions for arn in item.resources})
 
     def is_own(self, tags: Any) -> bool:
         """Whether something with these tags (as AWS lists them) belongs to the stack, from an earlier `pulumi up`."""
         found = {tag.get("Key"): tag.get("Value") for tag in tags or ()}
         return bool(self.own_tags) and all(found.get(key) == value for key, value in self.own_tags.items())
-
-    def _statements(self) -> Iterator[Mapping[str, Any]]:
-        for type_token in POLICY_TYPES:
-            for resource in self.of_type(type_token):
-                yield from json.loads(str(resource.inputs["policy"]))["Statement"]
 
     def _provider_setting(self, key: str, otherwise: Any) -> Any:
         """A setting of the stack's provider, which takes everything as text."""
@@ -85,8 +74,3 @@ class Stack:
 def resource_id(resource: RecordedResource) -> str:
     """The id at the end of a resource's ARN."""
     return str(resource.outputs["arn"]).rpartition("/")[2]
-
-
-def _listed(value: Any) -> list[str]:
-    """IAM writes one value bare and several as a list."""
-    return list(value) if isinstance(value, list) else [str(value)] if value else []

@@ -1,1 +1,1 @@
-"""`python -m ops prices refresh`: the table of instance prices, read anew from AWS."""
+"""`python -m ops prices`: the tables of instance and service prices, read anew from AWS."""

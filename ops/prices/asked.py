@@ -10,6 +10,7 @@ from ops.aws_calls import AwsCallError, told
 
 # The Price List answers in three regions, for all of them. https://docs.aws.amazon.com/awsaccountbilling/latest/aboutv2/using-price-list-query-api.html
 PRICE_LIST_REGION = "us-east-1"
+PRICE_LIST_SOURCE = "AWS Price List API"
 SERVICE = "AmazonEC2"
 # Linux on shared hardware, nothing installed, running rather than reserved; Capacity Blocks have a market of their own.
 FILTERS = {
@@ -38,7 +39,7 @@ def on_demand_usd(client: Any, region: str, instance_type: str) -> float | None:
     if len(found) > 1:
         listed = ", ".join(f"{usd:g}" for usd in sorted(found))
         raise AwsCallError(
-            f"AWS lists several on-demand prices of {instance_type} in {region} ({listed} USD per hour): none can be taken."
+            f"AWS lists several on-demand prices of {instance_type} in {region} ({listed} USD per hour), so none is used."
         )
     return found.pop() if found else None
 

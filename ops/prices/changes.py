@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 from datetime import date
 
 from ops.instance_prices import InstancePrice
+from ops.prices.asked import PRICE_LIST_SOURCE
 
-ON_DEMAND_SOURCE = "AWS Price List API"
 ON_DEMAND, SPOT = "on-demand", "spot"
 SPOT_SOURCE = "EC2 DescribeSpotPriceHistory: lowest and highest zone"
 
@@ -71,7 +71,7 @@ def _row(old: InstancePrice, answer: Answer, today: date, kept: tuple[str, ...])
             row,
             on_demand_usd_hour=answer.on_demand,
             on_demand_read_on=today,
-            on_demand_source=ON_DEMAND_SOURCE if listed else f"{ON_DEMAND_SOURCE}: not listed",
+            on_demand_source=PRICE_LIST_SOURCE if listed else f"{PRICE_LIST_SOURCE}: not listed",
         )
     if SPOT not in kept:
         low, high = answer.spot or (None, None)

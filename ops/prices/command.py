@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from components.accelerators import sold_in
-from components.config_values import REGION
 from ops.aws_calls import AwsCallError, aws_client
+from ops.command_line import add_json, add_profile, region, verb_parser
 from ops.cost.prices import TABLE as SERVICES_TABLE
-from ops.instance_prices import TABLE, PriceTableError, read_table, table_text
+from ops.instance_prices import TABLE, read_table, table_text
+from ops.price_table import PriceTableError
 from ops.prices import services
 from ops.prices.asked import PRICE_LIST_REGION, on_demand_usd, spot_usd
 from ops.prices.changes import Answer, Change, changes, merged
@@ -34,15 +35,14 @@ exit code: 0 the table is up to date or has been made so, 1 refused, failed or (
 
 
 def parser() -> argparse.ArgumentParser:
-    top = argparse.ArgumentParser(
-        prog="python -m ops prices",
-        description="Prices of accelerator instances, which advise, train and cost read; and of services, for cost.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+    top = verb_parser(
+        "prices",
+        "Prices of accelerator instances, which advise, train and cost read; and of services, for cost.",
+        EXAMPLES,
     )
     verbs = top.add_subparsers(dest="action", required=True, metavar="refresh|services")
     refresh = _verb(verbs, "refresh", "read the prices of instances in a region from AWS into their table")
-    refresh.add_argument("--drop", action="store_true", help="let go of prices that AWS no longer has")
+    refresh.add_argument("--drop", action="store_true", help="remove prices that AWS no longer has")
     units = _verb(
         verbs, "services", "read the prices of services in a region from AWS into the table of cost"
     )
@@ -53,17 +53,11 @@ def parser() -> argparse.ArgumentParser:
 def _verb(verbs: Any, name: str, words: str) -> argparse.ArgumentParser:
     made = verbs.add_parser(name, help=words, description=words, epilog=EXAMPLES,
                             formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
-    made.add_argument("--region", required=True, type=_region, help="region whose prices to read")
+    made.add_argument("--region", required=True, type=region, help="region whose prices to read")
     made.add_argument("--check", action="store_true", help="change nothing; 1 when prices have changed")
-    made.add_argument("--profile", help="profile of the AWS configuration to use")
-    made.add_argument("--json", action="store_true", help="print JSON for machines")
+    add_profile(made)
+    add_json(made)
     return made
-
-
-def _region(text: str) -> str:
-    if REGION.accepts(text):
-        return text
-    raise argparse.ArgumentTypeError(f"{text!r} {REGION.text}")
 
 
 def main(arguments: Sequence[str], today: date | None = None, table: Path | None = None) -> int:
@@ -90,7 +84,7 @@ def refresh(options: argparse.Namespace, today: date, table: Path) -> int:
     answers = ask(names, options.region, options.profile)
     if all(answer == Answer() for answer in answers.values()):
         raise AwsCallError(
-            f"AWS has no price of any of {len(names)} types in {options.region}: nothing can be learned from that. Try again later."
+            f"AWS has no price of any of {len(names)} types in {options.region}, so nothing was changed. Try again later."
         )
     found = changes(rows, answers, options.region, today, drop=options.drop)
     changed = [change for change in found if change.is_new_price]
@@ -128,6 +122,6 @@ def _tell(options: argparse.Namespace, found: Sequence[Change], changed: Sequenc
     if lost and not options.drop:
         gone = "; ".join(f"{name} ({' and '.join(kinds)})" for name, kinds in lost.items())
         print(
-            f"AWS no longer has prices that the table has, which stay with their day: {gone}. --drop lets go of them.",
+            f"AWS no longer has these prices; they stay in the table with their old date: {gone}. --drop removes them.",
             file=sys.stderr,
         )

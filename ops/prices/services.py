@@ -12,8 +12,7 @@ from typing import Any
 
 from ops.aws_calls import AwsCallError, aws_client, told
 from ops.cost.prices import Key, Price, read_table, table_text
-from ops.prices.asked import PRICE_LIST_REGION, pages
-from ops.prices.changes import ON_DEMAND_SOURCE
+from ops.prices.asked import PRICE_LIST_REGION, PRICE_LIST_SOURCE, pages
 from ops.prices.service_queries import BY_HAND, QUERIES, Query
 from ops.progress import Progress
 from ops.whole_file import replace_text
@@ -28,14 +27,7 @@ def refresh(options: argparse.Namespace, today: date, table: Path) -> int:
     """0 when the table is up to date or has been made so; 1 when refused, or with --check out of date."""
     rows = read_table(table)
     answers = ask(options.region, options.profile)
-    found = {
-        (service, what, options.region): Price(
-            service=service, what=what, region=options.region, unit=QUERIES[service, what].unit,
-            price_usd=usd, source=ON_DEMAND_SOURCE, read_on=today,
-        )
-        for (service, what), usd in answers.items()
-        if usd is not None
-    }  # fmt: skip
+    found = _listed(answers, options.region, today)
     changed = [
         key for key, price in found.items() if key not in rows or rows[key].price_usd != price.price_usd
     ]
@@ -49,7 +41,7 @@ def refresh(options: argparse.Namespace, today: date, table: Path) -> int:
     if odd and not options.accept:
         names = "; ".join(_text(rows.get(key), found[key]) for key in odd)
         print(
-            f"More than {MOST_CHANGE} times apart, so perhaps in another unit: {names}. Nothing was written; --accept takes them.",
+            f"These prices changed by more than a factor of {MOST_CHANGE} and are perhaps in another unit: {names}. Nothing was written; --accept takes them.",
             file=sys.stderr,
         )
     return int((bool(odd) and not options.accept) or (options.check and bool(changed)))
@@ -66,6 +58,18 @@ def ask(region: str, profile: str | None) -> dict[tuple[str, str], float | None]
     return answers
 
 
+def _listed(answers: Mapping[tuple[str, str], float | None], region: str, today: date) -> dict[Key, Price]:
+    """The rows of what AWS lists."""
+    return {
+        (service, what, region): Price(
+            service=service, what=what, region=region, unit=QUERIES[service, what].unit,
+            price_usd=usd, source=PRICE_LIST_SOURCE, read_on=today,
+        )
+        for (service, what), usd in answers.items()
+        if usd is not None
+    }  # fmt: skip
+
+
 def unit_usd(client: Any, region: str, query: Query) -> float | None:
     """The price of the first units that are not free, or None. AwsCallError also tells of two different prices."""
     filters = [
@@ -79,7 +83,7 @@ def unit_usd(client: Any, region: str, query: Query) -> float | None:
     if len(found) > 1:
         listed = ", ".join(f"{usd:g}" for usd in sorted(found))
         raise AwsCallError(
-            f"AWS lists several prices of {query.usage_type} in {region} ({listed} USD): none can be taken."
+            f"AWS lists several prices of {query.usage_type} in {region} ({listed} USD), so none is used."
         )
     # Fifteen digits: what the factor adds beyond them is no price of AWS.
     return float(f"{found.pop() * query.factor:.15g}") if found else None

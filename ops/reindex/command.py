@@ -13,6 +13,7 @@ from collections.abc import Sequence
 
 from ops.aws_calls import AwsCallError, aws_client
 from ops.capture.stack_files import StackFileError
+from ops.command_line import add_profile, verb_parser, whole_number
 from ops.reindex.functions import Functions
 from ops.reindex.lake import WORKERS, Lake
 from ops.reindex.plan import ArchiveChoice, Choices
@@ -97,12 +98,7 @@ def _connect(options: argparse.Namespace) -> Platform:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m ops reindex",
-        description=__doc__,
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = verb_parser("reindex", __doc__, EXAMPLES)
     parser.add_argument(
         "--stack", required=True, help="the stack whose index it is; Pulumi tells its functions"
     )
@@ -133,7 +129,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--parallel",
         metavar="N",
-        type=_count,
+        type=whole_number(1, WORKERS),
         help="runs of the ingestion function at once (default and most: the stack's ingestionMaximumConcurrency)",
     )
     parser.add_argument(
@@ -141,7 +137,7 @@ def _parser() -> argparse.ArgumentParser:
         action="store_true",
         help="go on without asking before anything is written, restored or deleted",
     )
-    parser.add_argument("--profile", help="profile of the AWS configuration to use")
+    add_profile(parser)
     parser.add_argument(
         "--json", action="store_true", help="print JSON for machines; the rest goes to standard error"
     )
@@ -152,9 +148,3 @@ def _index_name(text: str) -> str:
     if INDEX_NAME.fullmatch(text):
         return text
     raise argparse.ArgumentTypeError(f"{text!r} must be a lower-case name such as documents-2")
-
-
-def _count(text: str) -> int:
-    if text.isascii() and text.isdigit() and 1 <= int(text) <= WORKERS:
-        return int(text)
-    raise argparse.ArgumentTypeError(f"{text!r} must be a whole number from 1 to {WORKERS}")

@@ -8,9 +8,9 @@ from datetime import date
 from components.accelerators import find
 from gpu_node.checkpoint.interval import SaveInterval, young_daly_seconds
 from ops.advise.spot import NOTICE_SECONDS, Market, training_share
-from ops.instance_prices import InstancePrice
+from ops.instance_prices import InstancePrice, interruptions_row
+from ops.price_table import MONTH_HOURS
 
-HOURS_OF_A_MONTH = 730.0
 HOURS_OF_A_DAY = 24.0
 # Of 54 days on 16,384 GPUs, 419 breaks that nobody had planned: https://arxiv.org/abs/2407.21783, section 3.3.4.
 FAULTS_PER_ACCELERATOR_HOUR = 419 / (54 * HOURS_OF_A_DAY * 16_384)
@@ -78,12 +78,13 @@ def interruptions_of(price: InstancePrice | None, per_day: float | None = None) 
     """By the person, by the upper end of the table's group, or by assumption where that group has no upper end."""
     if per_day is not None:
         return Interruptions(per_hour=per_day / HOURS_OF_A_DAY, source=f"{per_day:g} a day, as given")
+    price = interruptions_row(price)
     group = price.interruptions if price else ""
     share = _upper_share(group)
     if share is not None and price is not None:
         read_on: date | None = price.interruptions_read_on
         return Interruptions(
-            per_hour=-math.log(1 - share) / HOURS_OF_A_MONTH,
+            per_hour=-math.log(1 - share) / MONTH_HOURS,
             source=f"{group} of instances a month in {price.region} (AWS Spot Advisor, read on {read_on}), taken at the upper end",
         )
     why = f"AWS tells only {group} a month" if group else "the table has no group of this type"

@@ -11,9 +11,9 @@ from datetime import UTC, datetime, timedelta
 from ops.aws_calls import AwsCallError
 from ops.capture.program import record
 from ops.capture.stack_files import StackFileError
-from ops.instance_prices import PriceTableError
 from ops.preflight.account import Account, UnansweredError
 from ops.preflight.stack import Stack
+from ops.price_table import PriceTableError
 from ops.spot.market import Market, advice_for, offers_in, on_demand_prices, ranked
 from ops.spot.options import parser
 from ops.spot.plot import shows_blocks
@@ -51,13 +51,13 @@ def main(
 def read_market(where: Where, account: Account, options: argparse.Namespace, now: datetime) -> Market:
     """Asks EC2. Without prices there is nothing to tell (AwsCallError); scores may be missing."""
     client = account.client("ec2")
-    told = read_offers(client, where.instance_types, now, options.days)
-    offers = offers_in(where, told.offers)
-    scores, unread = _scores(client, where, told.offers, options.capacity)
+    history = read_offers(client, where.instance_types, now, options.days)
+    offers = offers_in(where, history.offers)
+    scores, unread = _scores(client, where, history.offers, options.capacity)
     prices = on_demand_prices(where)
     notes = [FEW_TYPES] if scores and len(where.instance_types) < FEWEST_TYPES else []
-    if told.bad_rows:
-        notes.append(f"EC2 told {told.bad_rows} rows without a price, which are left out.")
+    if history.bad_rows:
+        notes.append(f"EC2 returned {history.bad_rows} rows without a price, which are left out.")
     return Market(
         where=where,
         start=now - timedelta(days=options.days),

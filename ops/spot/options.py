@@ -2,9 +2,8 @@
 
 import argparse
 import re
-from collections.abc import Callable
 
-from components.config_values import REGION
+from ops.command_line import add_json, add_profile, region, verb_parser, whole_number
 
 DESCRIPTION = """What spot capacity costs in each zone, how likely it is to be had, and how often to save on it.
 
@@ -18,30 +17,27 @@ EXAMPLE = """example:
      1  eu-central-1b       score 7 of 10, sells 3 of 3 types, saves up to 61%
 
 Takes ec2:DescribeSpotPriceHistory and ec2:GetSpotPlacementScores; where zones have to be looked up, ec2:DescribeSubnets
-and ec2:DescribeAvailabilityZones. Exit code 1 tells that nothing is sold, or that something could not be read."""
+and ec2:DescribeAvailabilityZones.
+
+exit code: 0 the market is shown, 1 nothing is sold or something could not be read, 2 wrong usage"""
 
 
 def parser() -> argparse.ArgumentParser:
     """Of the market of a stack or of named types."""
-    top = argparse.ArgumentParser(
-        prog="python -m ops spot",
-        description=DESCRIPTION,
-        epilog=EXAMPLE,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    top = verb_parser("spot", DESCRIPTION, EXAMPLE)
     top.add_argument("--stack", help="the stack whose nodes on spot it is about, as in Pulumi.<stack>.yaml")
     top.add_argument("--types", type=_types, metavar="TYPE,...", help="instance types, instead of --stack")
-    top.add_argument("--region", type=_region, help="the region to ask, with --types")
+    top.add_argument("--region", type=region, help="the region to ask, with --types")
     top.add_argument(
         "--days",
-        type=_whole(1, LONGEST_DAYS),
+        type=whole_number(1, LONGEST_DAYS),
         default=7,
         metavar="N",
         help=f"so much history, 1 to {LONGEST_DAYS} days (default: 7)",
     )
     top.add_argument(
         "--capacity",
-        type=_whole(1, MOST_INSTANCES),
+        type=whole_number(1, MOST_INSTANCES),
         default=1,
         metavar="N",
         help="score the zones for so many instances (default: 1)",
@@ -57,8 +53,8 @@ def parser() -> argparse.ArgumentParser:
         "--interruptions-per-day", type=_above_zero, metavar="N",
         help="how often a node of yours is taken back (default: by AWS's Spot Advisor, or an assumption)",
     )  # fmt: skip
-    top.add_argument("--profile", help="profile of the AWS configuration to use")
-    top.add_argument("--json", action="store_true", help="print JSON for machines")
+    add_profile(top)
+    add_json(top)
     return top
 
 
@@ -70,21 +66,6 @@ def _types(text: str) -> list[str]:
     raise argparse.ArgumentTypeError(
         f"{', '.join(wrong) or text!r} must be instance types such as g5.2xlarge"
     )
-
-
-def _region(text: str) -> str:
-    if REGION.accepts(text):
-        return text
-    raise argparse.ArgumentTypeError(f"{text!r} {REGION.text}")
-
-
-def _whole(least: int, most: int) -> Callable[[str], int]:
-    def convert(text: str) -> int:
-        if text.isascii() and text.isdigit() and least <= int(text) <= most:
-            return int(text)
-        raise argparse.ArgumentTypeError(f"{text!r} must be a whole number from {least} to {most}")
-
-    return convert
 
 
 def _above_zero(text: str) -> float:

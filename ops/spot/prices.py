@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from ops.aws_calls import AwsCallError, error_code, told
-from ops.preflight.checks import DENIED
+from ops.aws_calls import AwsCallError, error_code, is_denied, told
 
 PRODUCT = "Linux/UNIX"
 PERMISSION = "ec2:DescribeSpotPriceHistory"
@@ -43,14 +42,14 @@ class Offer:
 
 
 @dataclass(frozen=True)
-class Told:
+class PriceHistory:
     """All offers, and how many rows held no price."""
 
     offers: tuple[Offer, ...]
     bad_rows: int
 
 
-def read_offers(client: Any, instance_types: Sequence[str], now: datetime, days: int) -> Told:
+def read_offers(client: Any, instance_types: Sequence[str], now: datetime, days: int) -> PriceHistory:
     """The prices of the last `days` days; EC2 also tells the one that was in force before. Raises AwsCallError."""
     asked = {
         "InstanceTypes": list(instance_types),
@@ -60,7 +59,7 @@ def read_offers(client: Any, instance_types: Sequence[str], now: datetime, days:
     }
     rows = list(_rows(client, asked))
     good = [(row, price) for row in rows if (price := _price(row)) is not None]
-    return Told(tuple(_offers(good)), len(rows) - len(good))
+    return PriceHistory(tuple(_offers(good)), len(rows) - len(good))
 
 
 def _rows(client: Any, asked: dict[str, Any]) -> Iterator[Any]:
@@ -72,7 +71,7 @@ def _rows(client: Any, asked: dict[str, Any]) -> Iterator[Any]:
                 yield from page.get("SpotPriceHistory", ())
         except ClientError as error:
             code = error_code(error)
-            if code.startswith(DENIED):
+            if is_denied(error):
                 raise AwsCallError(f"You may not read spot prices. Fix: allow {PERMISSION} on *.") from error
             if code == "InvalidParameterValue":
                 names = ", ".join(asked["InstanceTypes"])

@@ -3,8 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ops.aws_calls import AwsCallError, error_code, told
-from ops.preflight.checks import DENIED
+from ops.aws_calls import AwsCallError, error_code, is_denied, told
 
 PERMISSION = "ec2:GetSpotPlacementScores"
 # https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/spot-placement-score.html
@@ -19,23 +18,13 @@ def placement_scores(
 
     `zones` has the names of the zones by their ids, as far as they are known. Raises AwsCallError.
     """
-    from botocore.exceptions import ClientError
-
     asked = {
         "InstanceTypes": list(instance_types),
         "TargetCapacity": capacity,
         "SingleAvailabilityZone": True,
         "RegionNames": [region],
     }
-    with told("reading the placement scores"):
-        try:
-            pages = client.get_paginator("get_spot_placement_scores").paginate(**asked)
-            found = [row for page in pages for row in page.get("SpotPlacementScores", ())]
-        except ClientError as error:
-            reason = _reason(error_code(error), capacity)
-            if reason:
-                raise AwsCallError(reason) from error
-            raise
+    found = _rows(client, asked)
     scores = {
         row["AvailabilityZoneId"]: row["Score"]
         for row in found
@@ -45,9 +34,24 @@ def placement_scores(
     return {names.get(zone_id, zone_id): score for zone_id, score in scores.items()}
 
 
-def _reason(code: str, capacity: int) -> str:
+def _rows(client: Any, asked: Mapping[str, Any]) -> list[Any]:
+    from botocore.exceptions import ClientError
+
+    with told("reading the placement scores"):
+        try:
+            pages = client.get_paginator("get_spot_placement_scores").paginate(**asked)
+            return [row for page in pages for row in page.get("SpotPlacementScores", ())]
+        except ClientError as error:
+            reason = _reason(error, asked["TargetCapacity"])
+            if reason:
+                raise AwsCallError(reason) from error
+            raise
+
+
+def _reason(error: Any, capacity: int) -> str:
     """What to do about a refusal; "" for one that speaks for itself."""
-    if code.startswith(DENIED):
+    code = error_code(error)
+    if is_denied(error):
         return f"You may not read placement scores. Fix: allow {PERMISSION} on *."
     if code.startswith("MaxConfigLimitExceeded"):
         return (

@@ -27,11 +27,11 @@ def _read(deployed: Deployed) -> Iterator[Line]:
     ringing = [alarm for alarm in alarms.values() if alarm.get("StateValue") == "ALARM"]
     for alarm in ringing:
         since = alarm.get("StateTransitionedTimestamp") or alarm.get("StateUpdatedTimestamp")
-        when = f" since {since:%Y-%m-%d %H:%M}" if since else ""
+        how = f"has been ringing since {since:%Y-%m-%d %H:%M}" if since else "is ringing"
         what = alarm.get("AlarmDescription") or alarm.get("StateReason", "")
-        yield unhealthy(f"{alarm['AlarmName']} rings{when}: {what}", alarm=alarm["AlarmName"])
+        yield unhealthy(f"{alarm['AlarmName']} {how}: {what}", alarm=alarm["AlarmName"])
     if not ringing:
-        yield ok(f"none of {len(alarms)} rings", alarms=len(alarms))
+        yield ok(f"none of {len(alarms)} is ringing", alarms=len(alarms))
 
 
 def _none(deployed: Deployed) -> Line:

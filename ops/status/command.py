@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from components.config_sections import NAMESPACE
 from ops.aws_calls import AwsCallError
 from ops.capture.stack_files import StackFileError, load_stack_config
+from ops.command_line import add_json, add_profile, verb_parser, whole_number
 from ops.parallel import in_parallel
 from ops.preflight.account import Account
 from ops.preview import wants_colour
@@ -40,7 +41,9 @@ EXAMPLE = """example:
   RAG service   !! the deployment of 2026-12-01 09:14 was rolled back (ROLLBACK_SUCCESSFUL): tasks failed to start
   Ingestion     !! about 12 dead letters. See why: python -m ops redrive --stack prod --show
 
-Marks: ok, !! needs you, ?? could not be read, -- is not there. Exit code 1 tells of any !! or ??."""
+Marks: ok, !! needs you, ?? could not be read, -- is not there.
+
+exit code: 0 all is well, 1 any !! or ??, 2 wrong usage"""
 
 
 def main(
@@ -104,25 +107,12 @@ def _screen(deployed: Deployed, sections: list[Section]) -> str:
 
 def _parser() -> argparse.ArgumentParser:
     permissions = ", ".join(sorted({action for area in AREAS for action in area.actions}))
-    parser = argparse.ArgumentParser(
-        prog="python -m ops status",
-        description=__doc__,
-        epilog=f"{EXAMPLE}\n\n{textwrap.fill(f'Takes {permissions}.', 120)}",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("--stack", required=True, help="the stack; Pulumi tells its outputs")
+    parser = verb_parser("status", __doc__, f"{EXAMPLE}\n\n{textwrap.fill(f'Takes {permissions}.', 120)}")
+    parser.add_argument("--stack", required=True, help="the stack, whose outputs are read from Pulumi")
     parser.add_argument(
-        "--watch", type=_seconds, metavar="SECONDS",
+        "--watch", type=whole_number(SHORTEST_SECONDS, LONGEST_SECONDS), metavar="SECONDS",
         help=f"look again and again, {SHORTEST_SECONDS} to {LONGEST_SECONDS} seconds apart",
     )  # fmt: skip
-    parser.add_argument("--profile", help="profile of the AWS configuration to use")
-    parser.add_argument("--json", action="store_true", help="print JSON for machines")
+    add_profile(parser)
+    add_json(parser)
     return parser
-
-
-def _seconds(text: str) -> int:
-    if text.isascii() and text.isdigit() and SHORTEST_SECONDS <= int(text) <= LONGEST_SECONDS:
-        return int(text)
-    raise argparse.ArgumentTypeError(
-        f"{text!r} must be a whole number from {SHORTEST_SECONDS} to {LONGEST_SECONDS}"
-    )

@@ -1,4 +1,4 @@
-"""What the month has cost so far, against the stack's budget. Budgets are free to read, other than the cost explorer."""
+"""What the month has cost so far, against the stack's budget. Unlike Cost Explorer's API, a budget is free to read."""
 
 import math
 from collections.abc import Iterator
@@ -26,17 +26,15 @@ def _read(deployed: Deployed) -> Iterator[Line]:
     yield from _fault(budget.get("HealthStatus") or {})
     limit, actual = _usd("limit", budget.get("BudgetLimit")), _usd("spend", spend.get("ActualSpend"))
     if actual is None:
-        yield ok(
-            "AWS has not counted anything yet: it does so some times a day", spent_usd=None, limit_usd=limit
-        )
+        yield ok("AWS has no figures yet: it updates them a few times a day", spent_usd=None, limit_usd=limit)
         return
     if not limit:
         raise UnansweredError(
-            f"AWS tells {actual:,.2f} USD this month, but no limit of the budget. Fix: run `pulumi up`"
+            f"AWS reports {actual:,.2f} USD this month, but the budget has no limit. Fix: run `pulumi up`"
         )
     yield judged(
         actual <= limit,
-        f"{actual:,.2f} of {limit:,.2f} USD this month ({actual / limit:.0%}); AWS counts some times a day",
+        f"{actual:,.2f} of {limit:,.2f} USD this month ({actual / limit:.0%}); AWS updates this a few times a day",
         spent_usd=actual,
         limit_usd=limit,
     )
@@ -54,7 +52,7 @@ def _outlook(actual: float, forecast: float | None, limit: float) -> Iterator[Li
         # https://docs.aws.amazon.com/aws-cost-management/latest/APIReference/API_budgets_UpdateBudget.html
         yield ok(
             "Nothing is counted until the tag Stack is activated as a cost allocation tag in the billing console, "
-            "nor for some hours after a change of the budget"
+            "or in the first hours after a change of the budget"
         )
     if forecast is None:
         return
@@ -88,5 +86,7 @@ def _usd(what: str, spend: Any) -> float | None:
         return None
     amount, unit = float(spend["Amount"]), spend.get("Unit")
     if unit != "USD" or not math.isfinite(amount):
-        raise UnansweredError(f"The budget's {what} is {spend['Amount']} {unit}, which is no amount of USD")
+        raise UnansweredError(
+            f"The budget's {what} is {spend['Amount']} {unit}, which is not an amount in USD"
+        )
     return amount

@@ -25,17 +25,21 @@ def area() -> Area:
 
 
 def _read(deployed: Deployed) -> Iterator[Line]:
-    """The sizes stand where the activities may not be read."""
-    from botocore.exceptions import ClientError
-
     fleets: Mapping[str, str] | None = deployed.outputs.values.get(OUTPUT)
     if fleets is None:
         raise UnansweredError(
-            f"The stack was deployed before it told of its fleets ({OUTPUT}). Fix: run `pulumi up`"
+            f"The stack was deployed by a version without the output {OUTPUT}. Fix: run `pulumi up`"
         )
-    if not fleets:
+    if fleets:
+        yield from _fleets(deployed, fleets)
+    else:
         yield absent(NOT_THERE)
-        return
+
+
+def _fleets(deployed: Deployed, fleets: Mapping[str, str]) -> Iterator[Line]:
+    """The sizes stand where the activities may not be read."""
+    from botocore.exceptions import ClientError
+
     names = sorted(fleets.values())
     groups = deployed.account.listed(
         "autoscaling", "describe_auto_scaling_groups", "AutoScalingGroups", {"AutoScalingGroupNames": names}
@@ -71,7 +75,7 @@ def _line(fleet: str, group: Any, activities: list[Any] | None) -> Line:
     wanted, most = group["DesiredCapacity"], group["MaxSize"]
     lost = None if activities is None else sum(is_lost(activity) for activity in activities)
     unit = "units of capacity" if _has_weights(group) else "nodes"
-    text = f"{fleet}: {serving} of {wanted} {unit} in service (at most {most}), {'not known how many' if lost is None else lost} lost in {LOOK_BACK_HOURS} h"
+    text = f"{fleet}: {serving} of {wanted} {unit} in service (at most {most}), {'an unknown number' if lost is None else lost} lost in {LOOK_BACK_HOURS} h"
     failure = _failure(activities or []) if serving < wanted else ""
     if failure:
         text += f"; the last start failed: {failure}"

@@ -35,7 +35,7 @@ def collection_id(endpoint: str) -> str:
     """The id at the start of a collection's endpoint. Raises UnansweredError for what is no endpoint."""
     found = re.match(r"https://([a-z0-9]+)\.", endpoint)
     if found is None:
-        raise UnansweredError(f"{endpoint} is no endpoint of a collection. Fix: run `pulumi up`")
+        raise UnansweredError(f"{endpoint} is not the endpoint of a collection. Fix: run `pulumi up`")
     return found[1]
 
 
@@ -51,7 +51,7 @@ def _collection(deployed: Deployed, collection: str) -> Line:
 
 
 def _documents(deployed: Deployed, collection: str) -> Iterator[Line]:
-    """Every index that told of itself in the last two weeks; the alias points to one of them."""
+    """Every index that reported in the last two weeks; the alias points to one of them."""
     asked = {
         "Namespace": NAMESPACE,
         "MetricName": DOCUMENTS,
@@ -61,7 +61,7 @@ def _documents(deployed: Deployed, collection: str) -> Iterator[Line]:
     # An index that was made anew under its name has another id.
     unique = {key: metric for metric in metrics if (key := _name_and_id(metric))[0]}
     if not unique:
-        yield ok("no index has told CloudWatch of documents yet", documents=None)
+        yield ok("no index has reported documents to CloudWatch yet", documents=None)
         return
     asked_for = [{**metric, "MetricName": name} for name in (DOCUMENTS, BYTES) for metric in unique.values()]
     values = newest_values(deployed, asked_for, "Sum", PERIOD_SECONDS, LOOK_BACK_HOURS)
@@ -72,7 +72,7 @@ def _documents(deployed: Deployed, collection: str) -> Iterator[Line]:
 
 def _size(index: str, documents: float | None, size: float | None) -> Line:
     if documents is None:
-        text = f"{index}: nothing told for {LOOK_BACK_HOURS} h: idle, asleep or deleted"
+        text = f"{index}: nothing reported for {LOOK_BACK_HOURS} h: idle, asleep or deleted"
         return ok(text, index=index, documents=None, bytes=None)
     stored = "" if size is None else f", {byte_count(int(size))} stored"
     text = f"{index}: about {documents:,.0f} documents{stored}"

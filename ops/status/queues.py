@@ -45,13 +45,13 @@ def _queue(deployed: Deployed, url: str) -> Iterator[Line]:
     waiting, worked_on, delayed = _counts(deployed, url).values()
     more = f", {delayed} delayed" if delayed else ""
     facts = {"waiting": waiting, "in_work": worked_on, "delayed": delayed}
-    yield judged(True, f"about {waiting} messages wait, {worked_on} are worked on{more}", **facts)
+    yield judged(True, f"about {waiting} messages waiting, {worked_on} in work{more}", **facts)
     age = _age_seconds(deployed, url) if waiting or worked_on else 0.0
     if age is None:
         yield judged(True, "CloudWatch has no age of the oldest message yet", oldest_seconds=None)
     elif age:
         late = age > LONGEST_WAIT_SECONDS
-        why = "the stack sleeps" if deployed.asleep else "ingestion does not keep up, or has stopped"
+        why = "the stack is asleep" if deployed.asleep else "ingestion does not keep up, or has stopped"
         text = f"the oldest is {duration(age)} old{f': {why}' if late else ''}"
         yield judged(not late or deployed.asleep, text, oldest_seconds=age)
 

@@ -6,13 +6,12 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from ops.aws_calls import AwsCallError, error_code, refusal
+from ops.aws_calls import AwsCallError, is_denied, refusal
 from ops.preflight.account import Account, UnansweredError
-from ops.preflight.checks import DENIED
 from ops.stack_outputs import StackOutputs, StackOutputsError
 
 # A sleeping stack's outputs are those of a stack without these parts.
-NOT_THERE = "not in this stack, or it sleeps"
+NOT_THERE = "not in this stack, or the stack is asleep"
 
 
 class State(StrEnum):
@@ -125,7 +124,7 @@ def _lines(area: Area, part: Part) -> Iterator[Line]:
         yield _unread(_refused(area, error))
     except (AwsCallError, BotoCoreError, StackOutputsError, UnansweredError) as error:
         cause = error.__cause__
-        if isinstance(cause, ClientError) and error_code(cause).startswith(DENIED):
+        if isinstance(cause, ClientError) and is_denied(cause):
             yield _unread(_refused(area, cause))
         else:
             yield _unread(f"{str(error).rstrip('.')}.")
@@ -135,7 +134,7 @@ def _lines(area: Area, part: Part) -> Iterator[Line]:
 
 def _refused(area: Area, error: Any) -> str:
     operation = error.operation_name
-    if not error_code(error).startswith(DENIED):
+    if not is_denied(error):
         return f"AWS refused {operation}: {refusal(error)}"
     # A few actions are not named after the operation.
     named = [each for each in area.actions if each.endswith(f":{operation}")]

@@ -48,7 +48,7 @@ def _tasks(service: Any) -> Line:
     running, wanted = service.get("runningCount", 0), service.get("desiredCount", 0)
     pending = service.get("pendingCount", 0)
     status = service.get("status", "")
-    text = f"{running} of {wanted} tasks run{f', {pending} start' if pending else ''}"
+    text = f"{running} of {wanted} tasks running{f', {pending} starting' if pending else ''}"
     if status != "ACTIVE":
         text += f"; the service is {status or 'of no known status'}"
     if running < wanted:

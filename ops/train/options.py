@@ -3,6 +3,7 @@
 import argparse
 import re
 
+from ops.command_line import add_json, add_profile, verb_parser
 from ops.train.request import CHECKPOINT_VARIABLE, is_name
 from ops.train.start import PERMISSIONS
 
@@ -20,12 +21,7 @@ EXAMPLES = """examples:
 
 def parser() -> argparse.ArgumentParser:
     """One parser for each of run, status, logs, stop and list."""
-    top = argparse.ArgumentParser(
-        prog="python -m ops train",
-        description="Start training runs, and show, follow and stop them.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    top = verb_parser("train", "Start training runs, and show, follow and stop them.", EXAMPLES)
     verbs = top.add_subparsers(dest="action", required=True, metavar="run|status|logs|stop|list")
     _add_run(verbs.add_parser("run", help="start a run", epilog=f"Takes {PERMISSIONS}."))
     status = verbs.add_parser("status", help="how a run is: attempts, hours lost, price of a useful hour")
@@ -72,8 +68,8 @@ def _add_common(verb: argparse.ArgumentParser, *, with_run: bool = False, follow
     if with_run:
         verb.add_argument("run", help="the run's name")
     verb.add_argument("--stack", required=True, help="the stack whose training it is")
-    verb.add_argument("--profile", help="profile of the AWS configuration to use")
-    verb.add_argument("--json", action="store_true", help="print JSON for machines")
+    add_profile(verb)
+    add_json(verb)
     if follow:
         verb.add_argument("--follow", action="store_true", help=f"go on {follow}")
 

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from ops.aws_calls import AwsCallError
+from ops.stops import stopped_as_by_ctrl_c
 from ops.transfer.checksums import holds_same_bytes
 from ops.transfer.present import head_of
 from ops.transfer.sending import MOST_FAILURES, Begun, Counted, Outcome, Settings, failure_of, manager_for
-from ops.transfer.stops import stopped_as_by_ctrl_c
 from ops.transfer.targets import Target
 
 TEMPORARY = ".part-"

@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from typing import Any
 
 from ops.aws_calls import AwsCallError, told
+from ops.stops import stopped_as_by_ctrl_c
 from ops.transfer.checksums import crc32_text
 from ops.transfer.parts import MIB
-from ops.transfer.stops import stopped_as_by_ctrl_c
 
 # Ten of them at a time are 640 MiB.
 MOST_BYTES_IN_MEMORY = 64 * MIB

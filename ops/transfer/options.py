@@ -3,6 +3,7 @@
 import argparse
 import re
 
+from ops.command_line import add_json, add_profile, verb_parser, whole_number
 from ops.transfer.parts import GIB, KIB, LARGEST_PART_BYTES, MIB, SMALLEST_PART_BYTES
 from ops.transfer.sending import CONCURRENCY, Settings
 
@@ -11,12 +12,7 @@ UNITS = {"": 1, "K": KIB, "M": MIB, "G": GIB, "T": 1024 * GIB}
 
 def shared_parser(verb: str, description: str | None, example: str) -> argparse.ArgumentParser:
     """The parser with the shared options; the caller adds what is from where to where."""
-    made = argparse.ArgumentParser(
-        prog=f"python -m ops {verb}",
-        description=description,
-        epilog=example,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    made = verb_parser(verb, description, example)
     made.add_argument("--stack", help="the stack whose lake it is; Pulumi tells its bucket")
     made.add_argument("--bucket", help="the bucket, instead of asking Pulumi")
     made.add_argument(
@@ -30,11 +26,15 @@ def shared_parser(verb: str, description: str | None, example: str) -> argparse.
         help="bytes of a part (default 8M); grows for objects above 10,000 parts",
     )
     made.add_argument(
-        "--concurrency", type=count, default=CONCURRENCY, metavar="N", help="requests at once (default 10)"
+        "--concurrency",
+        type=whole_number(1, 1000),
+        default=CONCURRENCY,
+        metavar="N",
+        help="requests at once (default 10)",
     )
     made.add_argument("--dry-run", action="store_true", help="tell what would be done, and do nothing")
-    made.add_argument("--profile", help="profile of the AWS configuration to use")
-    made.add_argument("--json", action="store_true", help="print JSON for machines")
+    add_profile(made)
+    add_json(made)
     return made
 
 
@@ -73,9 +73,3 @@ def part_size(text: str) -> int:
     if SMALLEST_PART_BYTES <= value <= LARGEST_PART_BYTES:
         return value
     raise argparse.ArgumentTypeError(f"{text!r} must be 5M to 5G, the parts that S3 takes")
-
-
-def count(text: str) -> int:
-    if text.isascii() and text.isdigit() and 1 <= int(text) <= 1000:
-        return int(text)
-    raise argparse.ArgumentTypeError(f"{text!r} must be a whole number from 1 to 1000")

@@ -125,17 +125,23 @@ def _shown(result: Result, expected: frozenset[Touched], only_own: bool) -> Show
 
 def preview_with(engine: Engine, changes: Iterable[Mapping[str, Any]]) -> Result:
     """A preview with some values of the stack file changed, which are taken back afterwards."""
+    changed = changed_keys(engine.stack, changes)
     before = _stack_values(engine.stack)
+    engine.configure(changed)
+    try:
+        return engine.preview()
+    finally:
+        engine.configure({key: before.get(key) for key in changed})
+
+
+def changed_keys(stack: str, changes: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """The keys of the stack file that have another value with `changes`, and that value; None for no value."""
+    before = _stack_values(stack)
     after = copy.deepcopy(before)
     for values in changes:
         for path, value in values.items():
             _set(after, path, value)
-    differing = {key for key in before | after if before.get(key) != after.get(key)}
-    engine.configure({key: after.get(key) for key in differing})
-    try:
-        return engine.preview()
-    finally:
-        engine.configure({key: before.get(key) for key in differing})
+    return {key: after.get(key) for key in before | after if before.get(key) != after.get(key)}
 
 
 def touched(steps: Iterable[Step]) -> frozenset[Touched]:

@@ -1,4 +1,4 @@
-"""`ops advise compute`: the limits that decide, the prices, and the page made from them."""
+"""`ops advise compute`: the limits that decide, and the prices."""
 
 import json
 import math
@@ -10,10 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ops.advise import command, compute_command, compute_page
-from ops.advise.compute import Option, Workload, amount, chosen, fargate_size, options
+from ops.advise import command, compute_command
+from ops.advise.compute import Option, amount, chosen, options
 from ops.advise.compute_prices import ComputePrices, compute_prices
+from ops.advise.workload import Workload, fargate_size
 
+pytestmark = pytest.mark.usefixtures("frozen_prices")
 TODAY = date(2026, 12, 2)
 
 
@@ -196,8 +198,3 @@ def test_wrong_usage_is_told(arguments: list[str], capsys: pytest.CaptureFixture
     with pytest.raises(SystemExit) as stopped:
         command.main(["compute", *arguments], TODAY)
     assert stopped.value.code == 2 and capsys.readouterr().err
-
-
-def test_the_page_is_made_from_the_program() -> None:
-    page = compute_page.PAGE.read_text(encoding="utf-8")
-    assert page == compute_page.render(), "run `python -m ops.advise.compute_page`"

@@ -15,11 +15,11 @@ from botocore.stub import ANY, Stubber
 
 from ops.aws_calls import AwsCallError
 from ops.cost.prices import MODELS_READ_ON, TABLE, Prices, age_warning, read_table, table_text
-from ops.instance_prices import PriceTableError
 from ops.model_prices import PIPELINE
+from ops.price_table import PriceTableError
 from ops.prices import command, services
 from ops.prices.service_queries import BY_HAND, FROM_REGION, QUERIES, Query
-from ops.prices.services import unit_usd
+from ops.prices.services import MOST_CHANGE, unit_usd
 from tests.ops.cost_world import service_price
 
 TODAY = date(2026, 12, 2)
@@ -80,6 +80,13 @@ class TestTable:
         for price in read_table().values():
             units.setdefault((price.service, price.what), set()).add(price.unit)
         assert all(len(found) == 1 for found in units.values()), "regions could not be compared"
+
+    def test_a_price_is_about_that_of_another_region(self) -> None:
+        for price in read_table().values():
+            usual = Prices().of(price.service, price.what, "us-east-1")
+            assert usual and 1 / MOST_CHANGE <= price.price_usd / usual.price_usd <= MOST_CHANGE, (
+                f"{price.service} {price.what} of {price.region} seems to be in another unit"
+            )
 
     def test_every_row_is_read_anew_by_a_query_or_known_to_need_a_hand(self) -> None:
         assert {(price.service, price.what) for price in read_table().values()} == {*QUERIES, *BY_HAND}

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ops.capture.recording import RecordedResource, Secret, Unknown
-from ops.diff.changes import NOT_SET, Change, changes_of
+from ops.diff.changes import NOT_SET, Change, changes_of, is_named
 from ops.diff.matching import Pair
 
 
@@ -97,6 +97,23 @@ def test_what_the_engine_is_told_to_ignore_is_no_change() -> None:
     assert [item.path for item in changes_of(Pair(base=old, head=new))] == ["ignore_changes"]
     other = replace(new, ignore_changes=("imag",))
     assert "image.id" in [item.path for item in changes_of(Pair(base=old, head=other))]
+
+
+@pytest.mark.parametrize(
+    ("option", "path", "is_meant"),
+    [
+        ("tags", "tags.team", True),
+        ("tags", "tagsAll.team", False),
+        ("*", "anything.at[0].all", True),
+        ("rules[*].port", "rules[3].port", True),
+        ("rules[*].port", "rules[3].portRange", False),
+        ("rules[0].port", "rules[1].port", False),
+        ("tags[*]", "tags.team", True),
+        ('tags["team"]', "tags.team", True),
+    ],
+)
+def test_an_option_names_properties_as_the_engine_reads_them(option: str, path: str, is_meant: bool) -> None:
+    assert is_named(path, [option]) is is_meant
 
 
 def test_a_protection_that_is_taken_away_is_a_change() -> None:

@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -160,6 +161,29 @@ def test_a_base_with_commits_of_its_own_is_told(tiny: Path, capsys: pytest.Captu
     assert "main has commits that are not in here" in report and f"--base {ancestor}" in report
 
 
+def test_a_pull_request_is_compared_with_what_it_was_merged_into(
+    tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    git(tiny, "checkout", "--quiet", "-b", "feature")
+    (tiny / "components" / "words.py").write_text('NAME = "other"\n')
+    committed(tiny)
+    git(tiny, "checkout", "--quiet", "main")
+    (tiny / "Pulumi.qa.yaml").write_text("config: {}\n")
+    committed(tiny)
+    git(tiny, "merge", "--quiet", "feature")
+    clone = tmp_path / "clone"
+    git(tmp_path, "clone", "--quiet", "--depth=2", f"file://{tiny}", str(clone))
+    workflow = (PROJECT_ROOT / ".github" / "workflows" / "preview.yml").read_text(encoding="utf-8")
+    (base,) = re.findall(r'ops diff --base "\$\(git (.+?)\)"', workflow)
+    assert "fetch-depth: 2 " in workflow
+
+    main(["--base", git(clone, *base.split()), "--json"], clone)
+    document = json.loads(capsys.readouterr().out)
+    assert document["commit"] == git(tiny, "rev-parse", "main^1")
+    assert [item["is_new"] for item in document["stacks"]] == [False, False], "what others merged is not told"
+    assert [item["name"] for item in document["stacks"][0]["added"]] == ["other"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
@@ -215,14 +239,15 @@ def test_a_project_in_a_folder_of_a_larger_repository_is_compared_by_itself(
     assert "files is replaced for encrypted, and with it its files" in capsys.readouterr().out
 
 
-def test_whoever_interrupts_leaves_nothing_behind(
-    tiny: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_whoever_stops_it_leaves_nothing_behind(
+    tiny: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], stop: signal.Signals
 ) -> None:
     (tiny / "__main__.py").write_text("import threading\nthreading.Event().wait()\n")
 
     class Interrupted(command.Progress):
         def advance(self, count: int = 1) -> None:
-            raise KeyboardInterrupt
+            signal.raise_signal(stop)
 
     monkeypatch.setattr(command, "Progress", Interrupted)
     monkeypatch.setattr(command.main, "__defaults__", (tiny,))

@@ -10,9 +10,8 @@ import pytest
 from ops.capture.program import PROJECT_ROOT, record_program
 from ops.capture.recording import Recording
 from ops.capture.stack_files import load_stack_config
-from ops.diff.aliases import AliasNotes, resolved
 from ops.diff.comparison import compared
-from ops.diff.matching import former_urns, identities, names_in
+from ops.diff.matching import SHORTEST_IDENTITY, former_urns, identities, names_in
 from policies.storage import BUCKET, FILE_SYSTEM
 
 ACCESS_POINT = "aws:efs/accessPoint:AccessPoint"
@@ -39,14 +38,10 @@ class Files(pulumi.ComponentResource):
 
 
 def _recorded(name: str, files: str, of_component: Aliases = None, of_files: Aliases = None) -> Recording:
-    notes = AliasNotes()
-
     def program() -> None:
-        pulumi.runtime.register_stack_transformation(notes.note)
         Files(name, files, of_files, pulumi.ResourceOptions(aliases=of_component))
 
-    recording = record_program(program, load_stack_config(PROJECT_ROOT, "dev"), "dev")
-    return resolved(recording, notes.found)
+    return record_program(program, load_stack_config(PROJECT_ROOT, "dev"), "dev")
 
 
 @pytest.mark.parametrize(
@@ -69,15 +64,12 @@ def test_what_an_alias_carries_over_changes_nothing(head: Callable[[], Recording
 
 def test_an_alias_may_name_another_parent_or_none() -> None:
     def program(parent: pulumi.Input[str] | pulumi.Resource | None) -> Recording:
-        notes = AliasNotes()
-
         def run() -> None:
-            pulumi.runtime.register_stack_transformation(notes.note)
             component = Files("old", "files", None, pulumi.ResourceOptions())
             given = component if parent is Files else parent
             aws.efs.FileSystem("moved", opts=pulumi.ResourceOptions(aliases=[pulumi.Alias(parent=given)]))
 
-        return resolved(record_program(run, load_stack_config(PROJECT_ROOT, "dev"), "dev"), notes.found)
+        return record_program(run, load_stack_config(PROJECT_ROOT, "dev"), "dev")
 
     chain = "urn:pulumi:dev::ai-platform::aiplatform:index:Files$aws:efs/fileSystem:FileSystem::moved"
     by_resource = program(Files)  # ty: ignore[invalid-argument-type]
@@ -130,9 +122,16 @@ def test_a_name_that_the_program_chose_is_no_identity(dev: Recording) -> None:
     system, cluster = dev.one(FILE_SYSTEM), dev.one("aws:ecs/cluster:Cluster")
     assert {"arn", "id", "name"} <= identities(system).keys()
     assert not identities(cluster), "it keeps its name, and with it its ARN, when it is replaced"
+    task = dev.one("aws:ecs/taskDefinition:TaskDefinition")
+    assert task.id not in identities(task).values(), "the family is given"
     assert "region" not in identities(dev.one(BUCKET)), (
         "whatever names the Region would seem to name the bucket"
     )
+
+
+def test_no_name_is_so_short_that_any_number_might_be_it(platform: Recording) -> None:
+    short = [text for text in names_in(platform) if len(text) < SHORTEST_IDENTITY]
+    assert not short, "a memory of 1024 would be shown, and replaced, as something of revision 1"
 
 
 def test_made_up_names_are_shown_by_the_names_of_the_program(dev: Recording) -> None:

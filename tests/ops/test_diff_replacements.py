@@ -1,5 +1,7 @@
 """What a change replaces, what follows from that, and zones that move."""
 
+from dataclasses import replace
+
 from ops.capture.program import record
 from ops.capture.recording import Recording
 from ops.diff.comparison import Comparison, compared
@@ -7,6 +9,8 @@ from policies.data import REPOSITORY
 from policies.storage import BUCKET, FILE_SYSTEM
 from tests.policies.planting import added, changed, inputs, options
 
+TASK_DEFINITION = "aws:ecs/taskDefinition:TaskDefinition"
+COLLECTION_GROUP = "aws:opensearch/serverlessCollectionGroup:ServerlessCollectionGroup"
 ACCESS_POINT = "aws:efs/accessPoint:AccessPoint"
 
 
@@ -75,6 +79,16 @@ def test_a_type_without_facts_is_named_and_not_called_safe(dev: Recording) -> No
     found = compared(base, head)
     assert [item.name for item in found.replaced.unjudged] == ["database"]
     assert not compared(base, base).replaced.unjudged
+    assert set(like.property_dependencies) == set(), "the next lines want references of their own"
+    role = dev.one("aws:iam/role:Role", "rag-task-role")
+    refers = replace(
+        base.resources[-1],
+        inputs={"role": role.outputs["arn"]},
+        property_dependencies={"role": frozenset({role.urn})},
+    )
+    base = replace(dev, resources=(*dev.resources, refers))
+    found = compared(base, changed(base, role.type, role.name, inputs(path="/other/")))
+    assert [item.name for item in found.replaced.unjudged] == ["database"], "it refers to what is replaced"
 
 
 def test_what_only_mentions_the_region_of_a_replaced_bucket_does_not_follow(dev: Recording) -> None:
@@ -90,6 +104,46 @@ def test_what_follows_a_replacement_is_followed_in_turn(dev: Recording) -> None:
     assert followed["aws:ec2/subnet:Subnet"] == "network-vpc"
     assert followed["aws:efs/mountTarget:MountTarget"].startswith("network-vpc-private-")
     assert not found.data, "the file system itself lies in no subnet"
+
+
+def test_a_new_revision_is_deployed_in_place(dev: Recording) -> None:
+    found = compared(dev, changed(dev, TASK_DEFINITION, "rag-task-definition", inputs(memory="1024")))
+    assert _replaced(found) == {"rag-task-definition": ["memory"]}, (
+        "a reader would expect the service to go down"
+    )
+    assert {urn.rpartition("::")[2]: source for urn, source in found.replaced.updated.items()} == {
+        "rag-service": "rag-task-definition"
+    }
+
+
+def test_what_is_deleted_first_takes_along_what_holds_data_and_names_it(dev: Recording) -> None:
+    found = compared(dev, changed(dev, COLLECTION_GROUP, "vector-store-group", inputs(generation="CLASSIC")))
+    assert _replaced(found)["vector-store-collection"] == ["collectionGroupName"]
+    (item,) = found.data
+    assert item.name == "vector-store-collection", "the engine deletes it before the group that it lies in"
+    asked = changed(dev, FILE_SYSTEM, "shared-files-files", options(delete_before_replace=True))
+    slow = changed(asked, FILE_SYSTEM, "shared-files-files", inputs(performanceMode="maxIO"))
+    assert "shared-files-cache" in _replaced(compared(dev, slow))
+
+
+def test_what_is_deleted_for_something_else_takes_along_what_names_it_in_turn(dev: Recording) -> None:
+    service, task = dev.one("aws:ecs/service:Service"), dev.one(TASK_DEFINITION)
+    by_family = changed(dev, service.type, service.name, inputs(taskDefinition=task.inputs["family"]))
+    head = changed(by_family, COLLECTION_GROUP, "vector-store-group", inputs(generation="CLASSIC"))
+    found = compared(by_family, head)
+    assert found.replaced.followed[task.urn] == "vector-store-collection"
+    assert found.replaced.updated[service.urn] == task.name, (
+        "the engine does not know the family before it is there"
+    )
+
+
+def test_what_ignores_the_property_does_not_follow(dev: Recording) -> None:
+    group = dev.one("aws:autoscaling/group:Group")
+    template = dev.one("aws:ec2/launchTemplate:LaunchTemplate")
+    (key,) = [key for key, urns in group.property_dependencies.items() if template.urn in urns]
+    deaf = changed(dev, group.type, group.name, options(ignore_changes=(key,)))
+    new = changed(deaf, template.type, template.name, inputs(userData="other"))
+    assert not compared(deaf, new).replaced.updated
 
 
 def test_zones_in_another_order_are_refused_and_one_more_at_the_end_is_not(dev: Recording) -> None:

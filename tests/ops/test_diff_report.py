@@ -11,6 +11,7 @@ from ops.capture.recording import Recording, Secret
 from ops.diff.comparison import Comparison, compared
 from ops.diff.document import stack_document
 from ops.diff.markdown import OPEN_LINES, code, escaped, markdown
+from ops.diff.picture import Picture
 from ops.diff.sections import SHOWN_CHANGES
 from ops.diff.text import text
 from ops.github.text import LONGEST_BODY
@@ -148,8 +149,26 @@ def test_a_value_stays_inside_its_backticks(value: str, shown: str) -> None:
 
 def test_words_mean_nothing_to_markdown_and_call_nobody() -> None:
     assert escaped("kms:* <b> [x](y) @team `a` a|b\n# c") == (
-        r"kms:\* \<b\> \[x\](y) &#64;team \`a\` a\|b \# c"
+        r"kms:\* \<b\> \[x\](y) @&#8203;team \`a\` a\|b \#&#8203; c"
     )
+
+
+def test_a_picture_with_backticks_stays_in_its_block(dev: Recording) -> None:
+    drawn = Picture(chart='flowchart LR\n  a["```"]\n', new=(), gone=())
+    report = markdown(TITLE, {"dev": replace(_risky(dev), picture=drawn)}, COMMAND)
+    assert "\n````mermaid\nflowchart LR\n" in report and '"]\n````\n' in report
+
+
+def test_what_only_follows_is_told_with_its_source(dev: Recording) -> None:
+    template = dev.one("aws:ec2/launchTemplate:LaunchTemplate")
+    found = compared(dev, changed(dev, template.type, template.name, inputs(userData="other")))
+    report = text(TITLE, {"dev": found}, None)
+    assert (
+        "Updated with what they refer to: 1\n  gpu-notebook-group autoscaling.Group follows gpu-notebook-template"
+        in report
+    )
+    (item,) = stack_document("dev", found)["updated"]
+    assert item["urn"].endswith("::gpu-notebook-group") and item["follows"] == template.name
 
 
 def test_a_name_that_is_markup_stays_a_name(dev: Recording) -> None:

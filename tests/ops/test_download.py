@@ -12,7 +12,7 @@ import pytest
 
 from ops.transfer import download, fetching, targets
 from ops.transfer.targets import path_fault, targets_in
-from tests.ops.transfer_lake import BUCKET, Lake, local_lake, wrapping
+from tests.ops.transfer_lake import BUCKET, Lake, local_lake, signals_as_in_a_terminal, wrapping
 
 MIB = 1024 * 1024
 
@@ -120,7 +120,7 @@ def test_a_run_that_is_stopped_by_a_signal_leaves_no_half_file(
 
         return get_object
 
-    with pytest.raises(KeyboardInterrupt):
+    with signals_as_in_a_terminal(), pytest.raises(KeyboardInterrupt):
         run("raw/", tmp_path / "new", make_client=wrapping(get_object=stopped))
     assert files_in(tmp_path / "new") == {}, "half files would look like data"
 

@@ -160,7 +160,7 @@ def test_an_answer_that_is_no_list_is_told(
 ) -> None:
     github.refusal = json_reply({"message": "moved"})
     assert github.run(*_comment(report)) == 1
-    assert "something else than a list: {'message': 'moved'}" in capsys.readouterr().err
+    assert "something other than a list: {'message': 'moved'}" in capsys.readouterr().err
 
 
 def _answer_half(listener: socket.socket) -> None:

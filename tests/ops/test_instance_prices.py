@@ -6,18 +6,19 @@ from pathlib import Path
 
 import pytest
 
-from components.accelerators import sold_in
+from components.accelerators import find, sold_in
+from ops import instance_prices
 from ops.instance_prices import (
     REFERENCE_REGION,
     TABLE,
     InstancePrice,
-    PriceTableError,
     age_warning,
     nearest_price,
     price_of,
     read_table,
     table_text,
 )
+from ops.price_table import PriceTableError
 
 READ = date(2026, 7, 20)
 
@@ -39,6 +40,21 @@ def test_every_known_price_has_a_day_and_a_source() -> None:
         assert bool(row.interruptions) == bool(row.interruptions_read_on)
 
 
+def test_every_price_is_that_of_an_hour() -> None:
+    """Of one accelerator. The price of a month or of a second would leave this range, for the cheapest type and the dearest."""
+    for row in read_table().values():
+        entry = find(row.instance_type)
+        if entry is None:
+            continue
+        for usd in filter(
+            None, (row.on_demand_usd_hour, row.spot_minimum_usd_hour, row.spot_maximum_usd_hour)
+        ):
+            assert 0.03 < usd / entry.accelerator_count < 50, (
+                f"{row.instance_type} in {row.region}: {usd} USD per hour"
+            )
+
+
+@pytest.mark.usefixtures("frozen_prices")
 def test_a_price_carries_both_days_and_both_sources() -> None:
     price = price_of("g5.xlarge", "us-east-1")
     assert price and price.on_demand_usd_hour == 1.006 and price.interruptions == ">20%"
@@ -52,6 +68,7 @@ def test_the_table_is_written_as_it_is_read() -> None:
     ) == TABLE.read_text(encoding="utf-8")
 
 
+@pytest.mark.usefixtures("frozen_prices")
 def test_another_region_shows_the_reference_and_says_so() -> None:
     assert price_of("g5.xlarge", "eu-central-1") is None
     price = nearest_price("g5.xlarge", "eu-central-1")
@@ -65,6 +82,17 @@ def test_another_region_shows_the_reference_and_says_so() -> None:
     assert nearest_price("g9.xlarge", "eu-central-1") is None
 
 
+def test_the_price_of_the_region_itself_comes_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [
+        InstancePrice(instance_type="g5.xlarge", region=region, on_demand_usd_hour=usd)
+        for region, usd in ((REFERENCE_REGION, 1.0), ("eu-central-1", 1.25))
+    ]
+    table = {(row.instance_type, row.region): row for row in rows}
+    monkeypatch.setattr(instance_prices, "read_table", lambda: table)
+    price = nearest_price("g5.xlarge", "eu-central-1")
+    assert price and price.on_demand_usd_hour == 1.25, "a refresh of the region would change nothing"
+
+
 @pytest.mark.parametrize(("age_days", "warns"), [(0, False), (90, False), (91, True)])
 def test_prices_older_than_ninety_days_are_warned_of(age_days: int, warns: bool) -> None:
     price = InstancePrice(
@@ -75,6 +103,7 @@ def test_prices_older_than_ninety_days_are_warned_of(age_days: int, warns: bool)
     assert not warns or ("91 days" in warning and "ops prices refresh" in warning)
 
 
+@pytest.mark.usefixtures("frozen_prices")
 def test_a_day_without_a_price_does_not_age() -> None:
     nothing = InstancePrice(
         instance_type="p5e.48xlarge", region="us-east-1", on_demand_read_on=date(2020, 1, 1)

@@ -79,7 +79,7 @@ def test_an_acceptance_that_nothing_needs_is_told_where_every_stack_was_asked(
     say(monkeypatch, acceptances=(Acceptance(judge="iam", rule="old", subject="gone", reason="ours"),))
     assert main(["--only", "iam", "--stack", "dev"]) == 0, "another stack may need it"
     assert main(["--only", "iam"]) == 1
-    assert "iam old: accepted for gone, and nothing needs it any more" in capsys.readouterr().out
+    assert "iam old: accepted for gone, and no longer found there" in capsys.readouterr().out
 
 
 def test_a_judge_that_is_missing_fails_in_ci_and_is_told_elsewhere(

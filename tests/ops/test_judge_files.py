@@ -74,7 +74,7 @@ def test_a_judge_that_breaks_down_is_not_taken_for_one_that_finds_nothing(tmp_pa
     program = tmp_path / "broken"
     program.write_text("#!/bin/sh\necho '[]'\necho out of memory >&2\nexit 3\n", encoding="utf-8")
     os.chmod(program, 0o755)
-    with pytest.raises(JudgeFailed, match="broken ended with 3: out of memory"):
+    with pytest.raises(JudgeFailed, match="broken exited with 3: out of memory"):
         ask([program], allowed=(0, 1))
 
 

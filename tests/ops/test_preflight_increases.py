@@ -74,7 +74,7 @@ def test_requests_that_may_not_be_listed_are_not_taken_for_none(code: str) -> No
     account.refused[HISTORY] = code
     finding = spot_of(account)
     assert (finding.status, finding.needed, finding.fix) == (Status.FAILED, "224", INCREASE)
-    assert f"Whether more is already asked for is not known: {code}" in finding.detail
+    assert f"Whether an increase has been requested already is not known: {code}" in finding.detail
 
 
 def test_a_list_of_requests_that_is_throttled_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:

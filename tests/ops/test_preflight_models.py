@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from components.machine_images import IMAGE_PARAMETERS
-from ops.preflight import entry, images, models, roles
+from ops.preflight import images, models, roles, secrets_and_certificates
 from ops.preflight.findings import Status
 from ops.preflight.model_calls import calls
 from tests.ops.preflight_account import (
@@ -224,14 +224,16 @@ class TestSecrets:
     def test_a_secret_must_be_usable(self, answer: Any, found: str, fix: str) -> None:
         account = FakeAccount()
         account.answers["DescribeSecret"] = answer
-        finding = about(findings_of(stack_of("prod"), account, entry), "secret ai-platform/openai")
+        finding = about(
+            findings_of(stack_of("prod"), account, secrets_and_certificates), "secret ai-platform/openai"
+        )
         assert (finding.status is Status.PASSED, finding.found) == (not fix, found)
         assert finding.fix.startswith(fix) and bool(finding.fix) is bool(fix)
         assert ("secretsmanager", "GetSecretValue") not in account.called
 
     def test_a_stack_without_secrets_asks_for_none(self) -> None:
         account = FakeAccount()
-        findings_of(stack_of("dev"), account, entry)
+        findings_of(stack_of("dev"), account, secrets_and_certificates)
         assert ("secretsmanager", "DescribeSecret") not in account.called
 
 
@@ -252,14 +254,21 @@ class TestCertificates:
     def test_a_certificate_must_be_in_force(self, answer: Any, good: bool, fix: str) -> None:
         account = FakeAccount()
         account.answers["DescribeCertificate"] = lambda CertificateArn: answer
-        finding = about(findings_of(stack_of("prod"), account, entry), "certificate 12345678")
+        finding = about(
+            findings_of(stack_of("prod"), account, secrets_and_certificates), "certificate 12345678"
+        )
         assert (finding.status is Status.PASSED) is good
         assert finding.fix.startswith(fix) and bool(finding.fix) is not good
 
     def test_a_certificate_that_is_not_there_fails(self) -> None:
         account = FakeAccount()
         account.answers["DescribeCertificate"] = refuse("ResourceNotFoundException")
-        assert about(findings_of(stack_of("prod"), account, entry), "certificate 12345678").found == "none"
+        assert (
+            about(
+                findings_of(stack_of("prod"), account, secrets_and_certificates), "certificate 12345678"
+            ).found
+            == "none"
+        )
 
 
 class TestRoles:

@@ -233,8 +233,8 @@ def test_a_type_without_any_price_makes_no_row_and_other_regions_stay() -> None:
 
 
 @pytest.fixture
-def table(tmp_path: Path) -> Path:
-    return Path(shutil.copy(TABLE, tmp_path / TABLE.name))
+def table(tmp_path: Path, frozen_instances: Path) -> Path:
+    return Path(shutil.copy(frozen_instances, tmp_path / TABLE.name))
 
 
 def answer_all(monkeypatch: pytest.MonkeyPatch, on_demand: float | None = 2.0, spot: tuple[float, float] | None = (1.0, 1.5)) -> None:  # fmt: skip

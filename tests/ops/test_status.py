@@ -20,14 +20,14 @@ def test_a_healthy_stack_is_well_in_every_part() -> None:
     assert wrong == {}
     told = "\n".join(line.text for section in sections.values() for line in section.lines)
     for words in (
-        "2 of 2 tasks run",
+        "2 of 2 tasks running",
         "2 of 2 targets healthy",
         "inference: 2 of 2 nodes in service (at most 4), 0 lost in 24 h",
-        "about 3 messages wait, 1 are worked on",
+        "about 3 messages waiting, 1 in work",
         "the oldest is 40 s old",
         "no dead letters",
         "documents-1: about 1,234 documents, 48 MiB stored",
-        "none of 1 rings",
+        "none of 1 is ringing",
         "120.50 of 300.00 USD this month (40%)",
     ):
         assert words in told, f"the screen does not tell: {words}"
@@ -37,7 +37,7 @@ def test_a_healthy_stack_is_well_in_every_part() -> None:
     ("title", "change", "words"),
     [
         ("RAG service", lambda w: w.service.update(runningCount=1, events=[{"message": "unable to place a task"}]),
-         "1 of 2 tasks run; last: unable to place a task"),
+         "1 of 2 tasks running; last: unable to place a task"),
         ("RAG service", lambda w: w.service.update(status="DRAINING"), "the service is DRAINING"),
         ("RAG service", lambda w: w.service["deployments"].append(
             {"taskDefinition": "arn:x/rag-api:8", "rolloutState": "FAILED", "rolloutStateReason": "circuit breaker"}),
@@ -59,7 +59,7 @@ def test_a_healthy_stack_is_well_in_every_part() -> None:
         ("Ingestion", lambda w: w.metrics.update(ApproximateAgeOfOldestMessage=[7300.0]), "the oldest is 2 h 2 min old: ingestion does not keep up"),
         ("Vector index", lambda w: w.collection.update(status="FAILED", failureMessage="no key"), "collection ai-platform-prod is failed: no key"),
         ("Vector index", lambda w: setattr(w, "collection", None), "there is no collection 07tjusf2h91cunochc any more"),
-        ("Alarms", lambda w: w.alarms.update({"training-run-failed": "ALARM"}), "training-run-failed rings since 2026-12-02 12:00: A run failed."),
+        ("Alarms", lambda w: w.alarms.update({"training-run-failed": "ALARM"}), "training-run-failed has been ringing since 2026-12-02 12:00: A run failed."),
         ("Cost", lambda w: w.spend.update(ActualSpend=usd("301")), "301.00 of 300.00 USD this month (100%)"),
         ("Cost", lambda w: w.budget_health.update(Status="UNHEALTHY", StatusReason="FILTER_INVALID"), "AWS cannot count this budget (FILTER_INVALID)"),
         ("Cost", lambda w: w.spend.update(ForecastedSpend=usd("360")), "AWS expects 360.00 USD by the end of the month, 20% above the budget"),
@@ -77,22 +77,22 @@ def test_what_is_wrong_is_told_and_makes_its_part_unhealthy(title: str, change: 
     [
         ("RAG service", lambda w: w.service["deployments"].append(
             {"taskDefinition": "arn:x/rag-api:8", "rolloutState": "IN_PROGRESS"}), "rag-api:8 is being deployed"),
-        ("RAG service", lambda w: w.service.update(desiredCount=0, runningCount=0, loadBalancers=[]), "0 of 0 tasks run"),
+        ("RAG service", lambda w: w.service.update(desiredCount=0, runningCount=0, loadBalancers=[]), "0 of 0 tasks running"),
         ("GPU fleets", lambda w: w.nodes.append("Pending"), "2 of 2 nodes in service"),
         ("GPU fleets", lambda w: w.nodes.__setitem__(0, "Pending:Wait"), "1 of 2 nodes in service (at most 4), 0 lost in 24 h; 1 on the way"),
         ("Training", lambda w: w.executions.append("run"), "run runs on spot since 60 min, attempt 2, interrupted once so far"),
         ("Training", lambda w: (w.executions.append("run"), setattr(w, "more_runs", True)), "more than 10 runs: python -m ops train list --stack prod"),
         ("Ingestion", lambda w: (setattr(w, "asleep", True), w.metrics.update(ApproximateAgeOfOldestMessage=[7300.0])),
-         "the oldest is 2 h 2 min old: the stack sleeps"),
+         "the oldest is 2 h 2 min old: the stack is asleep"),
         ("GPU fleets", lambda w: setattr(w, "weights", ["1", "1"]), "2 of 2 units of capacity in service (at most 4)"),
         ("GPU fleets", lambda w: (setattr(w, "weights", ["2"]), w.nodes.pop(), w.activities.append(
             activity("Launching a new EC2 instance", StatusCode="Failed", StatusMessage="none"))),
          "inference: 2 of 2 units of capacity in service"),
         ("Ingestion", lambda w: w.metrics.clear(), "CloudWatch has no age of the oldest message yet"),
-        ("Vector index", lambda w: w.indexes.clear(), "no index has told CloudWatch of documents yet"),
-        ("Vector index", lambda w: w.metrics.clear(), "documents-1: nothing told for 24 h"),
+        ("Vector index", lambda w: w.indexes.clear(), "no index has reported documents to CloudWatch yet"),
+        ("Vector index", lambda w: w.metrics.clear(), "documents-1: nothing reported for 24 h"),
         ("Vector index", lambda w: w.metrics.pop("StorageUsedInS3"), "documents-1: about 1,234 documents"),
-        ("Cost", lambda w: w.spend.clear(), "AWS has not counted anything yet"),
+        ("Cost", lambda w: w.spend.clear(), "AWS has no figures yet"),
         ("Cost", lambda w: w.spend.update(ActualSpend=usd("0.0")), "Nothing is counted until the tag Stack is activated"),
     ],
 )  # fmt: skip
@@ -158,7 +158,7 @@ def test_access_denied_names_the_permission_and_leaves_the_rest(
 def test_what_was_read_before_a_refusal_stands() -> None:
     world = World()
     world.account.refused["ListServiceDeployments"] = "AccessDeniedException"
-    assert "ok: 2 of 2 tasks run" in world.text("RAG service")
+    assert "ok: 2 of 2 tasks running" in world.text("RAG service")
 
 
 @pytest.mark.parametrize(
@@ -166,11 +166,11 @@ def test_what_was_read_before_a_refusal_stands() -> None:
     [
         ("DescribeServices", "RAG service", "last deployment 2026-11-30 12:00, successful"),
         ("ListServiceDeployments", "RAG service", "2 of 2 targets healthy"),
-        ("DescribeScalingActivities", "GPU fleets", "research: 2 of 2 nodes in service (at most 4), not known how many lost"),
+        ("DescribeScalingActivities", "GPU fleets", "research: 2 of 2 nodes in service (at most 4), an unknown number lost"),
         ("DescribeJobQueues", "Training", "run runs on spot since 60 min"),
         ("DescribeExecution", "Training", "training-capacity-spot is valid"),
         ("BatchGetCollection", "Vector index", "about 1,234 documents"),
-        ("GetMetricData", "Ingestion", "about 3 messages wait"),
+        ("GetMetricData", "Ingestion", "about 3 messages waiting"),
     ],
 )  # fmt: skip
 def test_what_may_not_be_read_is_told_once_and_hides_nothing_else_of_its_part(
@@ -234,7 +234,7 @@ def test_fleets_that_a_stack_does_not_tell_yet_are_not_taken_to_be_none() -> Non
         ),
         (lambda w: w.spend.update(ActualSpend=usd("nan")), "The budget's spend is nan USD"),
         (lambda w: w.spend.update(ActualSpend=usd("n/a")), "AWS's answer is not what was expected"),
-        (lambda w: setattr(w, "limit", usd("0")), "120.50 USD this month, but no limit of the budget"),
+        (lambda w: setattr(w, "limit", usd("0")), "120.50 USD this month, but the budget has no limit"),
     ],
 )
 def test_an_amount_that_is_none_of_usd_is_not_taken_for_nothing_spent(change: Change, words: str) -> None:

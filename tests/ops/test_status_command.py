@@ -37,7 +37,7 @@ def test_all_is_well_on_one_screen(world: World, capsys: pytest.CaptureFixture[s
     assert told.splitlines()[0] == (
         "ai-platform, stack prod in eu-central-1, 2026-12-02 12:00:00 UTC: all is well"
     )
-    assert "RAG service   ok 2 of 2 tasks run\n" in told
+    assert "RAG service   ok 2 of 2 tasks running\n" in told
     assert len(told.splitlines()) <= 40, "it no longer fits a screen"
 
 
@@ -61,8 +61,8 @@ def test_on_a_terminal_long_lines_go_on_below_their_text_and_the_screen_stays_on
         "the terminal would break lines inside words, and the columns would be gone"
     )
     assert len(lines) <= 40, "it no longer fits a screen"
-    at = next(place for place, line in enumerate(lines) if "!! 1 of 2 tasks run" in line)
-    assert lines[at + 1].startswith(" " * 17 + "to place a task")
+    at = next(place for place, line in enumerate(lines) if "!! 1 of 2 tasks running" in line)
+    assert lines[at + 1].startswith(" " * 17 + "unable to place a task")
 
 
 def test_a_sleeping_stack_is_taken_for_one_by_its_file(
@@ -73,7 +73,7 @@ def test_a_sleeping_stack_is_taken_for_one_by_its_file(
     config = load_stack_config(PROJECT_ROOT, "prod", {"asleep": True})
     monkeypatch.setattr(command, "load_stack_config", lambda root, stack: config)
     assert run(world) == 0
-    assert "2 h 2 min old: the stack sleeps" in capsys.readouterr().out
+    assert "2 h 2 min old: the stack is asleep" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -157,7 +157,7 @@ def test_watching_looks_again_and_asks_aws_anew(world: World, capsys: pytest.Cap
         run(world, "--watch", "30", sleep=sleep)
     told = capsys.readouterr().out
     assert slept == [30, 30]
-    assert told.index("2 of 2 tasks run") < told.index("1 of 2 tasks run")
+    assert told.index("2 of 2 tasks running") < told.index("1 of 2 tasks running")
     assert "\033" not in told, "what is no terminal gets no control codes"
 
 

@@ -11,6 +11,7 @@ from ops.train.stack import TrainingStack, training_stack
 from ops.train.view import costs_lines
 from recordings import recorded
 
+pytestmark = pytest.mark.usefixtures("frozen_prices")
 TYPE = "g5.2xlarge"
 
 
@@ -39,10 +40,10 @@ def table_price() -> InstancePrice:
 
 
 def test_a_run_whose_nodes_are_of_one_type_costs_what_the_dated_table_says() -> None:
-    found, table = prices_of(run(), stack(TYPE), Prices()), table_price()
-    assert (found.spot, found.on_demand) == (table.spot_maximum_usd_hour, table.on_demand_usd_hour)
-    assert f"read on {table.spot_read_on}" in found.source
-    assert f"read on {table.on_demand_read_on}" in found.source, "an old price would pass for today's"
+    found = prices_of(run(), stack("g5.xlarge"), Prices())
+    assert (found.spot, found.on_demand) == (0.4507, 1.006), "the dearest zone counts, not the cheapest"
+    assert "read on 2026-01-29" in found.source
+    assert "read on 2026-07-20" in found.source, "an old price would pass for today's"
 
 
 def test_what_the_person_says_comes_first() -> None:

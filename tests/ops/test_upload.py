@@ -16,7 +16,7 @@ from botocore.exceptions import ClientError
 from ops import __main__ as ops
 from ops.transfer import upload
 from ops.transfer.small_objects import SmallObjects
-from tests.ops.transfer_lake import BUCKET, Lake, local_lake, wrapping
+from tests.ops.transfer_lake import BUCKET, Lake, local_lake, signals_as_in_a_terminal, wrapping
 
 MIB = 1024 * 1024
 REFUSED = ClientError({"Error": {"Code": "AccessDenied", "Message": "no"}}, "UploadPart")
@@ -165,7 +165,8 @@ def test_an_interrupt_during_a_part_leaves_nothing_open(
     make_client = wrapping(upload_part=interrupt)
     monkeypatch.setattr(upload, "main", lambda arguments: real(arguments, make_client))
     arguments = ["upload", "--bucket", BUCKET, str(tmp_path), "raw", "--part-size", "5M"]
-    assert ops.main(arguments) == 130
+    with signals_as_in_a_terminal():
+        assert ops.main(arguments) == 130
     assert not lake.open_uploads(), "parts of an interrupted upload would be billed"
     assert not lake.objects()
     assert "Interrupted." in capsys.readouterr().err

@@ -1,5 +1,6 @@
 """A lake on this machine for the transfer verbs: moto's server, so that requests are real ones, and what is in it."""
 
+import signal
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import Any
@@ -60,6 +61,14 @@ def local_lake(monkeypatch: pytest.MonkeyPatch) -> Generator[Lake]:
         from moto.backends import get_backend
 
         get_backend("s3").reset()
+
+
+@contextmanager
+def signals_as_in_a_terminal() -> Generator[None]:
+    """For tests of signals: `nohup` switches SIGHUP off for the tests themselves, too."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGHUP, before)
 
 
 class Wrapped:

@@ -1,4 +1,4 @@
-"""Signals that stop a process end a transfer as Ctrl-C does, so that it can clear up."""
+"""Signals that stop a process end what it does as Ctrl-C does, so that it can clear up."""
 
 import signal
 from collections.abc import Generator
