@@ -6,6 +6,9 @@ from typing import Any
 
 CONNECT_TIMEOUT_SECONDS = 10
 LOG_IN = "Fix: log in, as with `aws sso login`, or name a profile with --profile or AWS_PROFILE."
+CHECK_WAY = (
+    "Fix: check what stands between: a proxy (HTTPS_PROXY), or an endpoint of your own (AWS_ENDPOINT_URL)."
+)
 # What AWS answers to credentials that are over or none of its own.
 # https://docs.aws.amazon.com/STS/latest/APIReference/CommonErrors.html
 BAD_CREDENTIALS = (
@@ -47,6 +50,7 @@ def told(what: str) -> Generator[None]:
     Where credentials are the reason, a second one says how to get some.
     """
     from botocore.exceptions import BotoCoreError, ClientError
+    from botocore.parsers import ResponseParserError
 
     try:
         yield
@@ -56,6 +60,9 @@ def told(what: str) -> Generator[None]:
     except BotoCoreError as error:
         fix = f" {LOG_IN}" if _lacks_credentials(error) else ""
         raise AwsCallError(f"AWS failed at {what}: {str(error).rstrip('.')}.{fix}") from error
+    # It is no BotoCoreError: what answered did not speak as AWS does, as a proxy's page of HTML.
+    except ResponseParserError as error:
+        raise AwsCallError(f"AWS failed at {what}: the answer is not one of AWS. {CHECK_WAY}") from error
 
 
 def _lacks_credentials(error: Exception) -> bool:

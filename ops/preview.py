@@ -54,8 +54,9 @@ def cost_line(recording: Recording) -> str:
         month = estimate(recording, Usage(), Prices())
     except PriceTableError as error:
         return str(error)
+    about, missing = ("at least", f" ({month.not_priced} not priced)") if month.not_priced else ("about", "")
     return (
-        f"Costs about {month.idle_usd:,.0f} USD a month idle, {month.busy_usd:,.0f} busy: "
+        f"Costs {about} {month.idle_usd:,.0f} USD a month idle, {month.busy_usd:,.0f} busy{missing}: "
         f"python -m ops cost --stack {recording.stack}"
     )
 

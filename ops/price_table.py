@@ -14,6 +14,7 @@ Row = TypeVar("Row")
 OLDEST_DAYS = 90
 # 365 days of 24 hours, in twelve months.
 MONTH_HOURS = 730
+RESTORE = "Restore the file from version control."
 
 
 class PriceTableError(Exception):
@@ -25,10 +26,17 @@ def read_rows(
 ) -> dict[Key, Row]:
     """Every row by its key. `row_of` raises ValueError or KeyError for cells that are no price.
 
-    PriceTableError names the line of such a row, or tells that two rows have one key.
+    PriceTableError names the line of such a row, or tells that two rows have one key, that there is no row, or no file.
     """
-    with path.open(encoding="utf-8", newline="") as lines:
-        rows = [_row(path, line, cells, row_of) for line, cells in enumerate(csv.DictReader(lines), start=2)]
+    try:
+        with path.open(encoding="utf-8", newline="") as lines:
+            read = enumerate(csv.DictReader(lines), start=2)
+            rows = [_row(path, line, cells, row_of) for line, cells in read]
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        why = error.strerror if isinstance(error, OSError) else error
+        raise PriceTableError(f"{path.name} cannot be read: {why}. {RESTORE}") from error
+    if not rows:
+        raise PriceTableError(f"{path.name} has no price in it. {RESTORE}")
     table = {key_of(row): row for row in rows}
     if len(table) != len(rows):
         raise PriceTableError(f"{path.name} has two rows of one price and region. Keep one of them.")
@@ -41,9 +49,7 @@ def _row(path: Path, line: int, cells: Mapping[str, str], row_of: Callable[[Mapp
             raise ValueError("it has too few or too many cells")
         return row_of(cells)
     except (KeyError, TypeError, ValueError) as error:
-        raise PriceTableError(
-            f"Line {line} of {path.name} is no price ({error}). Restore the file from version control."
-        ) from error
+        raise PriceTableError(f"Line {line} of {path.name} is no price ({error}). {RESTORE}") from error
 
 
 def usd_of(text: str) -> float:

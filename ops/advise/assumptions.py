@@ -10,6 +10,7 @@ from ops.advise.memory import GIB, STEP_TOKENS, Need, training
 from ops.advise.models import billions
 from ops.advise.practice import RULES, TRAINING_RULES
 from ops.advise.question import UTILISATION, Question
+from ops.advise.spot import Market
 from ops.instance_prices import interruptions_row
 from ops.progress import duration
 
@@ -57,7 +58,7 @@ def assumptions(choice: Choice) -> list[str]:
         f"{USABLE_SHARE:.0%} of the memory that EC2 reports is usable; the rest is the driver's, and gaps",
         *_sharding(question),
         *_work(question),
-        question.market.text,
+        *_spot(choice),
         *_saves(choice),
         *_prices(choice),
         f"speeds: {NVIDIA_SHEETS}; {NEURON_PAGES}",
@@ -111,6 +112,19 @@ def _work(question: Question) -> list[str]:
     return [
         f"{billions(tokens)} tokens{told}{within}, at {UTILISATION:.0%} of the bf16 peak (https://arxiv.org/abs/2407.21783)"
         + ("; types without a published peak are left out" if days else "")
+    ]
+
+
+def _spot(choice: Choice) -> list[str]:
+    """How often the answer is taken to be interrupted, and that the others have their own."""
+    question, answer = choice.question, choice.answer
+    if answer is None or answer.nodes > 1:
+        return []
+    told = question.interruptions(answer.price)
+    others = "" if question.interruption_hours else "; the other types by their own groups"
+    return [
+        f"on spot {answer.entry.instance_type}: an interruption every {1 / told.per_hour:,.4g} h ({told.source}){others}",
+        Market().text,
     ]
 
 

@@ -13,7 +13,6 @@ from ops.advise.models import model_like, model_of_size
 from ops.advise.options import parser, problem
 from ops.advise.question import Question
 from ops.advise.report import report
-from ops.advise.spot import Market
 from ops.price_table import PriceTableError
 
 WHATS = ("gpu", "compute", "-h", "--help")
@@ -48,7 +47,7 @@ def question(options: argparse.Namespace) -> Question:
         load=(options.batch or 1) if trains else (options.requests or 4),
         days=options.days,
         tokens=options.tokens,
-        market=Market(hours_between_interruptions=options.interruption_hours),
+        interruption_hours=options.interruption_hours,
     )
 
 

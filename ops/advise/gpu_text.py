@@ -50,13 +50,18 @@ def _total(answer: Document) -> str:
 
 
 def _what(fit: Document) -> str:
-    chips = fit["accelerators_per_node"]
-    text = f"{chips} x {fit['accelerator']} of {fit['memory_gib_each']:g} GiB"
+    text = f"{_chips(fit)} x {fit['accelerator']} of {fit['memory_gib_each']:g} GiB"
     if fit["link"]:
         text += f" over {fit['link']}"
     if fit["nodes"] > 1:
         text += f" on each of {fit['nodes']} nodes, {fit['efa_interfaces']} EFA interfaces each"
     return text
+
+
+def _chips(fit: Document, nodes: int = 1) -> str:
+    """How many are at work; `4 of 8` where the machine has more."""
+    used, there = fit["accelerators_per_node"], fit["accelerators_of_instance"]
+    return f"{nodes * used}" if used == there else f"{nodes * used} of {nodes * there}"
 
 
 def prices(fit: Document) -> str:
@@ -131,7 +136,7 @@ def _row(fit: Document) -> tuple[str, ...]:
     usd, spot, useful = fit["on_demand_usd_hour"], fit["spot_usd_hour"], fit["usd_per_useful_hour_on_spot"]
     return (
         fit["name"],
-        f"{fit['nodes'] * fit['accelerators_per_node']} x {fit['accelerator']} {fit['memory_gib_each']:g}",
+        f"{_chips(fit, fit['nodes'])} x {fit['accelerator']} {fit['memory_gib_each']:g}",
         fit["link"] or "-",
         str(fit["efa_interfaces"] or "-"),
         f"{usd:,.3f}" if usd is not None else "not known",

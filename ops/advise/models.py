@@ -98,6 +98,8 @@ _DENSE = ("llama-3.2-1b", "llama-3.2-3b", "llama-3.1-8b", "qwen2.5-14b", "qwen2.
 _MIXTURES = ("mixtral-8x7b", "mixtral-8x22b", "qwen3-235b-a22b")
 # How far a size may be above a known one and still be taken for it: 72B for 70B, 33B for 32B.
 _TOLERANCE = 0.05
+# A shape that is named may belong to a model whose vocabulary or depth was changed, but not to one of another class.
+_LIKE_TOLERANCE = 1 / 3
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -150,6 +152,19 @@ def model_like(name: str, size: tuple[float, float] | None = None) -> Model:
         active_parameters=active,
         architecture=architecture,
         assumption=f"the shape of {name}: {_shape(architecture)}",
+    )
+
+
+def unlike(name: str, size: tuple[float, float]) -> str:
+    """Why a model of this size cannot have the shape of a known one; empty where the sizes are near."""
+    known = ARCHITECTURES[name]
+    sizes = (float(known.parameters), float(known.active_parameters))
+    if all(abs(told / own - 1) <= _LIKE_TOLERANCE for told, own in zip(size, sizes, strict=True)):
+        return ""
+    told, own = ("/".join(dict.fromkeys(map(billions, pair))) for pair in (size, sizes))
+    return (
+        f"--like {name} has {own} parameters and --parameters says {told}: layers and weights would be of two models; "
+        f"leave --parameters out, leave --like out, or name a model of about {told}"
     )
 
 

@@ -6,9 +6,8 @@ import re
 from collections.abc import Callable
 
 from ops.advise.memory import BYTES_PER_WEIGHT
-from ops.advise.models import ARCHITECTURES, BILLION, parse_size
+from ops.advise.models import ARCHITECTURES, BILLION, parse_size, unlike
 from ops.advise.question import TASKS
-from ops.advise.spot import Market
 from ops.command_line import add_json, region, verb_parser, whole_number
 
 DEFAULT_REGION = "us-east-1"
@@ -56,7 +55,7 @@ def _add_gpu(gpu: argparse.ArgumentParser) -> None:
     gpu.add_argument("--days", type=_number(0.01, 3650), metavar="N",
                      help="training: the most days it may take (default for pretrain: 14)")  # fmt: skip
     gpu.add_argument("--interruption-hours", type=_number(0.25, 8760), metavar="N",
-                     default=Market().hours_between_interruptions, help="mean hours between interruptions on spot (default: 4)")  # fmt: skip
+                     help="mean hours between interruptions on spot (default: each type's, by AWS's Spot Advisor, or an assumption)")  # fmt: skip
     gpu.add_argument("--region", type=region, default=DEFAULT_REGION, help=f"default: {DEFAULT_REGION}")
     add_json(gpu)
 
@@ -92,6 +91,8 @@ def problem(options: argparse.Namespace) -> str:
     """What options of `gpu` mean together; empty where nothing is wrong."""
     if options.parameters is None and options.like is None:
         return "tell the size with --parameters, or a known model with --like"
+    if options.like and options.parameters and (wrong := unlike(options.like, options.parameters)):
+        return wrong
     if options.task == "inference":
         wrong = [name for name in ("batch", "tokens", "days") if getattr(options, name) is not None]
         return f"--{wrong[0]} is for training; inference takes --requests" if wrong else ""

@@ -1,10 +1,12 @@
 """What is asked: a task, a model, its load, a region. Pure."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from ops.advise.memory import Need, adapter_training, inference, training
 from ops.advise.models import Model
-from ops.advise.spot import Market, save_seconds, serving_share, training_share
+from ops.advise.spot import Market, save_seconds, serving_share
+from ops.instance_prices import InstancePrice
+from ops.spot.advice import HOURS_OF_A_DAY, Interruptions, advise, interruptions_of
 
 TASKS = ("inference", "lora", "full", "pretrain")
 # Operations per active parameter and token: two forward, two for the gradients of what comes before, two for those of
@@ -19,7 +21,10 @@ UTILISATION = 0.4
 
 @dataclass(frozen=True, kw_only=True)
 class Question:
-    """`precision` is None where the answer may choose it; `load` is requests at once, or sequences per accelerator."""
+    """`precision` is None where the answer may choose it; `load` is requests at once, or sequences per accelerator.
+
+    `interruption_hours` is the person's own count on spot; without one, each type has that of its group.
+    """
 
     task: str
     model: Model
@@ -29,7 +34,7 @@ class Question:
     load: int = 1
     days: float | None = None
     tokens: float | None = None
-    market: Market = field(default_factory=Market)
+    interruption_hours: float | None = None
 
     @property
     def trains(self) -> bool:
@@ -61,11 +66,19 @@ class Question:
         """Only pre-training has a length unless one is told: it decides how many nodes."""
         return self.days or (PRETRAINING_DAYS if self.task == "pretrain" else None)
 
-    def useful_share(self, nodes: int) -> float:
+    def interruptions(self, price: InstancePrice | None) -> Interruptions:
+        """On spot, of the type that has this price."""
+        return interruptions_of(price, self._per_day, "--interruption-hours")
+
+    def useful_share(self, instance_type: str, price: InstancePrice | None) -> float:
         """Of the hours paid on spot by one node."""
-        if not self.trains:
-            return serving_share(self.market)
-        return training_share(self.save_seconds(nodes), self.market)
+        if self.trains:
+            return advise(instance_type, price, self.save_seconds(1), self._per_day).useful_share
+        return serving_share(Market(hours_between_interruptions=1 / self.interruptions(price).per_hour))
+
+    @property
+    def _per_day(self) -> float | None:
+        return HOURS_OF_A_DAY / self.interruption_hours if self.interruption_hours else None
 
     def save_seconds(self, nodes: int) -> float:
         """A checkpoint holds what is trained and its optimizer states; every node writes its part."""

@@ -44,8 +44,8 @@ def report(choice: Choice, today: date) -> dict[str, Any]:
 
 def described(fit: Fit, question: Question) -> dict[str, Any]:
     """One way to hold it. Prices are of all nodes, in USD per hour; None is not known."""
-    price, share = fit.price, question.useful_share(fit.nodes)
-    taken_back = interruptions_row(price)
+    price, share = fit.price, question.useful_share(fit.entry.instance_type, fit.price)
+    taken_back, interruptions = interruptions_row(price), question.interruptions(price)
     spot = fit.spot_usd_hour
     hours = fit.hours(question)
     return {
@@ -54,6 +54,7 @@ def described(fit: Fit, question: Question) -> dict[str, Any]:
         "nodes": fit.nodes,
         "accelerator": fit.entry.accelerator,
         "accelerators_per_node": fit.accelerators,
+        "accelerators_of_instance": fit.entry.accelerator_count,
         "memory_gib_each": fit.entry.accelerator_memory_gib_each,
         "link": link_of(fit.entry),
         "efa_interfaces": fit.entry.efa_interfaces,
@@ -65,6 +66,8 @@ def described(fit: Fit, question: Question) -> dict[str, Any]:
         "price_source": price.source if price else "",
         "interruptions_a_month": taken_back.interruptions if taken_back else "",
         "interruptions_read_on": _day(taken_back.interruptions_read_on if taken_back else None),
+        "interruptions_counted": interruptions.source if fit.nodes == 1 else None,
+        "hours_between_interruptions": 1 / interruptions.per_hour if fit.nodes == 1 else None,
         "useful_share_on_spot": share if fit.nodes == 1 else None,
         "usd_per_useful_hour_on_spot": [per_useful_hour(usd, share) for usd in spot]
         if spot and share > 0

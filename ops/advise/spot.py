@@ -25,10 +25,8 @@ class Market:
 
     @property
     def text(self) -> str:
-        return (
-            f"on spot an interruption every {self.hours_between_interruptions:g} h, {self.missed_share:.0%} of them without notice, "
-            f"{self.boot_seconds / 60:g} min to boot (python -m benchmarks.goodput has the same; --interruption-hours changes it)"
-        )
+        """What every type has alike; how often one is interrupted is the type's own."""
+        return f"{self.missed_share:.0%} of the interruptions come without notice, {self.boot_seconds / 60:g} min to boot"
 
 
 def save_seconds(state_bytes: float) -> float:

@@ -63,7 +63,7 @@ def _known_stacks(root: Path) -> str:
     return f"use one of the stacks {', '.join(names)}" if names else "write one beside Pulumi.yaml"
 
 
-class _Loader(yaml.SafeLoader):
+class CheckedLoader(yaml.SafeLoader):
     """Types values as the command line does, whose YAML library keeps yes, no, dates and 12:30 as text.
 
     https://github.com/go-yaml/yaml/blob/v3/README.md, section Compatibility.
@@ -81,14 +81,14 @@ class _Loader(yaml.SafeLoader):
 
 
 _RESOLVED_BY_OURSELVES = {f"tag:yaml.org,2002:{name}" for name in ("bool", "int", "timestamp")}
-_Loader.yaml_implicit_resolvers = {
+CheckedLoader.yaml_implicit_resolvers = {
     first: [(tag, pattern) for tag, pattern in resolvers if tag not in _RESOLVED_BY_OURSELVES]
     for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
 }
-_Loader.add_implicit_resolver(
+CheckedLoader.add_implicit_resolver(
     "tag:yaml.org,2002:bool", re.compile(r"^(true|True|TRUE|false|False|FALSE)$"), list("tTfF")
 )
-_Loader.add_implicit_resolver(
+CheckedLoader.add_implicit_resolver(
     "tag:yaml.org,2002:int",
     re.compile(r"^[-+]?(0|[1-9][0-9_]*|0[0-7_]+|0x[0-9a-fA-F_]+|0b[01_]+)$"),
     list("-+0123456789"),
@@ -99,7 +99,7 @@ def _yaml(path: Path, fix: str) -> Mapping[str, Any]:
     if not path.is_file():
         raise StackFileError(f"There is no file {path.name}. Fix: {fix}.")
     try:
-        content = yaml.load(path.read_text(encoding="utf-8"), _Loader)
+        content = yaml.load(path.read_text(encoding="utf-8"), CheckedLoader)
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise StackFileError(
             f"{path.name} is not valid YAML: {_one_line(error)}. Fix: correct the file."

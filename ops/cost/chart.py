@@ -48,7 +48,8 @@ def _panel(
     column: Column, bars: Sequence[tuple[str, float, float]], top: int, longest: float
 ) -> Iterator[str]:
     estimate = column.estimate
-    title = f"{column.label}: {estimate.idle_usd:,.2f} idle, {estimate.busy_usd:,.2f} busy"
+    least = "at least " if estimate.not_priced else ""
+    title = f"{column.label}: {least}{estimate.idle_usd:,.2f} idle, {estimate.busy_usd:,.2f} busy"
     yield f'<text x="10" y="{top - 8}" font-weight="bold" fill="{TEXT}">{escape(title)}</text>'
     scale = (WIDTH - LEFT - RIGHT) / longest
     for number, (name, idle, busy) in enumerate(bars):

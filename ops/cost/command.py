@@ -2,8 +2,9 @@
 
 import argparse
 import json
+import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import date
 from pathlib import Path
 
@@ -14,12 +15,14 @@ from ops.cost.chart import svg
 from ops.cost.estimate import estimate
 from ops.cost.prices import Prices, age_warning
 from ops.cost.report import DESIGN_TARGETS, Column, document, text
+from ops.cost.screen import screen
 from ops.cost.usage import Usage, UsageError, changed, read
 from ops.price_table import PriceTableError
 
 ASLEEP = ", asleep"
 EXAMPLES = """examples:
-  python -m ops cost
+  python -m ops cost                       # on a terminal the sums of every component, all stacks side by side
+  python -m ops cost --stack dev --lines   # and every line with its price and source
   python -m ops cost --stack prod --set api_questions=300000 --set fleet_hours=200
   python -m ops cost --stack dev --asleep
   python -m ops cost --usage busy-month.yaml --svg cost.svg --json
@@ -42,7 +45,16 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--asleep", action="store_true", help="that stack with asleep: true")
     made.add_argument("--usage", type=Path, metavar="FILE", help="YAML file of the busy month")
     made.add_argument(
-        "--set", action="append", default=[], metavar="NAME=NUMBER", help="one number of the busy month"
+        "--set",
+        action="append",
+        default=[],
+        metavar="NAME=NUMBER",
+        help="one number of the busy month; may be repeated",
+    )
+    made.add_argument(
+        "--lines",
+        action="store_true",
+        help="every line with its price and source, not only the sums (output that is no terminal always has them)",
     )
     made.add_argument("--svg", type=Path, metavar="FILE", help="also draw where the money goes")
     add_json(made)
@@ -83,12 +95,20 @@ def all_columns(usage: Usage) -> list[Column]:
     return sorted(columns, key=lambda item: (item.estimate.idle_usd, item.label))
 
 
+def _shown(columns: Sequence[Column], usage: Usage, warning: str, *, lines: bool) -> Iterator[str]:
+    """As wide as the terminal; what goes into a file or a pipe is whole, and the same everywhere."""
+    if sys.stdout.isatty():
+        width = shutil.get_terminal_size().columns
+        return screen(columns, usage, warning, width, lines=lines)
+    return text(columns, usage, warning)
+
+
 def _tell(options: argparse.Namespace, columns: Sequence[Column], usage: Usage, today: date) -> int:
     warning = age_warning(today, (line.read_on for item in columns for line in item.estimate.lines))
     if options.json:
         print(json.dumps(document(columns, usage, warning), indent=2))
     else:
-        print("\n".join(text(columns, usage, warning)))
+        print("\n".join(_shown(columns, usage, warning, lines=options.lines)))
     if options.svg:
         try:
             options.svg.write_text(svg(columns), encoding="utf-8")

@@ -67,6 +67,11 @@ class Estimate:
     free: tuple[tuple[str, str], ...]
 
     @property
+    def not_priced(self) -> int:
+        """How many costs have no number: where there are any, the sums are the least that it may be."""
+        return len(set(self.unpriced))
+
+    @property
     def idle_usd(self) -> float:
         return sum(line.idle_usd for line in self.lines)
 

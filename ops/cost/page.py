@@ -10,7 +10,7 @@ from ops.cost.charge import MONTH_HOURS
 from ops.cost.chart import svg
 from ops.cost.command import all_columns
 from ops.cost.free import FREE, NOT_COUNTED
-from ops.cost.report import Column, Row, components, price_text, rows, sources, unpriced, verdicts
+from ops.cost.report import Column, Row, components, price_text, rows, sources, sum_label, unpriced, verdicts
 from ops.cost.usage import Usage, meanings
 
 PAGE = PROJECT_ROOT / "docs" / "cost.md"
@@ -21,7 +21,7 @@ HEAD = f"""# What the platform costs
 there while nobody asks anything, and a **busy** month of a stated usage:
 
 ```sh
-python -m ops cost                                            # all stacks side by side, every line with its price and source
+python -m ops cost --lines                                    # all stacks side by side, every line with its price and source
 python -m ops cost --stack prod --set api_questions=300000    # one stack, another month
 ```
 
@@ -47,7 +47,7 @@ def _totals(columns: Sequence[Column]) -> Iterator[str]:
     for name in components(columns):
         yield _line(name, *(_pair(known.get(name)) for known in sums))
     yield _line(
-        "**sum**",
+        f"**{sum_label(columns)}**",
         *(f"**{_pair((item.estimate.idle_usd, item.estimate.busy_usd))}**" for item in columns),
     )
     yield ""

@@ -80,32 +80,47 @@ def price_text(row: Row) -> str:
 
 
 def verdicts(columns: Sequence[Column]) -> list[str]:
-    """Whether the idle floors that the platform is designed for hold, and where they go."""
+    """Which sums lack something, whether the idle floors that the platform is designed for hold, and where they go."""
     told = []
     for column in columns:
-        target = DESIGN_TARGETS.get(column.label)
-        if target is None:
-            continue
-        idle = column.estimate.idle_usd
-        verdict = "met" if idle <= target else "missed"
-        told.append(
-            f"Idle floor of {column.label}: {idle:,.2f} USD a month, designed for at most {target:g}: {verdict}"
-            f" ({_largest(column.estimate)})."
-        )
+        estimate, target = column.estimate, DESIGN_TARGETS.get(column.label)
+        if estimate.not_priced:
+            told.append(
+                f"{column.label}: at least {estimate.idle_usd:,.2f} USD a month idle and {estimate.busy_usd:,.2f} busy"
+                f" ({estimate.not_priced} not priced)."
+            )
+        if target is not None:
+            told.append(_floor(column, target))
     return told
+
+
+def _floor(column: Column, target: float) -> str:
+    estimate = column.estimate
+    idle = f"at least {estimate.idle_usd:,.2f}" if estimate.not_priced else f"{estimate.idle_usd:,.2f}"
+    verdict = "missed" if estimate.idle_usd > target else "not known" if estimate.not_priced else "met"
+    return (
+        f"Idle floor of {column.label}: {idle} USD a month, designed for at most {target:g}: {verdict}"
+        f" ({_largest(estimate)})."
+    )
 
 
 def _largest(estimate: Estimate, count: int = 3) -> str:
     lines = sorted((line for line in estimate.lines if line.idle_usd), key=lambda line: -line.idle_usd)
-    return ", ".join(f"{line.what} {line.idle_usd:.2f}" for line in lines[:count]) or "nothing"
+    largest = ", ".join(f"{line.what} {line.idle_usd:.2f}" for line in lines[:count])
+    return largest or ("no price of what it keeps" if estimate.not_priced else "nothing")
+
+
+def sum_label(columns: Sequence[Column]) -> str:
+    """The sums are the least that it may be where any column has a cost without a price."""
+    return "sum, at least" if any(column.estimate.not_priced for column in columns) else "sum"
 
 
 def text(columns: Sequence[Column], usage: Usage, warning: str) -> Iterator[str]:
     """The whole report, line by line."""
     made = rows(columns)
     numbers = sources(made)
-    width = max((len(_label(row)) for row in made), default=0)
-    width = min(width, WIDEST_LABEL)
+    labels = [*map(_label, made), *components(columns), sum_label(columns)]
+    width = min(max(map(len, labels)), WIDEST_LABEL)
     yield f"USD a month ({MONTH_HOURS} hours), idle and busy"
     yield ""
     yield _table_line("", width, "price", "", (column.label for column in columns))
@@ -117,9 +132,21 @@ def text(columns: Sequence[Column], usage: Usage, warning: str) -> Iterator[str]
                 number = f"[{numbers[row.price.source, str(row.price.read_on)]}]"
                 yield _table_line(_label(row), width, price_text(row), number, map(cells, row.sums))
     totals = [(column.estimate.idle_usd, column.estimate.busy_usd) for column in columns]
-    yield _table_line("sum", width, "", "", map(cells, totals))
+    yield _table_line(sum_label(columns), width, "", "", map(cells, totals))
+    yield from answers(columns)
+    yield from background(made, usage)
+    if warning:
+        yield f"\nWarning: {warning}"
+
+
+def answers(columns: Sequence[Column]) -> Iterator[str]:
+    """What the sums say of the design, and what they lack."""
     yield from _titled("", verdicts(columns))
     yield from _titled("Not priced", unpriced(columns))
+
+
+def background(made: Sequence[Row], usage: Usage) -> Iterator[str]:
+    """What the sums rest on: what is left out, the busy month, and the sources of the prices."""
     yield from _titled("Not counted", NOT_COUNTED)
     yield from _titled("A busy month (change it with --set NAME=NUMBER or --usage FILE)", usage_lines(usage))
     starred = (
@@ -127,10 +154,8 @@ def text(columns: Sequence[Column], usage: Usage, warning: str) -> Iterator[str]
         if any(row.is_starred for row in made)
         else []
     )
-    dated = (f"[{number}] {source}, {day}" for (source, day), number in numbers.items())
+    dated = (f"[{number}] {source}, {day}" for (source, day), number in sources(made).items())
     yield from _titled("Prices", [*starred, *dated])
-    if warning:
-        yield f"\nWarning: {warning}"
 
 
 def usage_lines(usage: Usage) -> list[str]:
@@ -188,6 +213,8 @@ def _column(column: Column) -> dict[str, Any]:
         "region": estimate.region,
         "idle_usd": round(estimate.idle_usd, 4),
         "busy_usd": round(estimate.busy_usd, 4),
+        "not_priced": estimate.not_priced,
+        "sums_are_least": estimate.not_priced > 0,
         "components": {
             name: {"idle_usd": round(idle, 4), "busy_usd": round(busy, 4)}
             for name, (idle, busy) in estimate.by_component().items()

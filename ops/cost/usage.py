@@ -96,8 +96,11 @@ def read(path: Path) -> Usage:
     """The usage of a YAML file of names and numbers; what it leaves out keeps its default. UsageError tells what is wrong."""
     import yaml
 
+    from ops.capture.stack_files import CheckedLoader
+
     try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
+        # It is a SafeLoader, which refuses a name that is written twice.
+        content = yaml.load(path.read_text(encoding="utf-8"), Loader=CheckedLoader) or {}
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise UsageError(f"{path} cannot be read: {' '.join(str(error).split())}") from error
     if not isinstance(content, Mapping):

@@ -24,6 +24,10 @@ exit code: 0 told, 1 GitHub refused or could not be asked, or the file cannot be
 """
 
 
+class UntoldError(Exception):
+    """A file cannot be read or written here; the message says which and why."""
+
+
 def parser() -> argparse.ArgumentParser:
     top = verb_parser("github", __doc__, EXAMPLES)
     verbs = top.add_subparsers(dest="action", required=True, metavar="{comment,issue,summary}")
@@ -44,17 +48,26 @@ def main(arguments: Sequence[str], environment: Mapping[str, str] = os.environ) 
     """0 when it has been told, 1 when it could not be, 2 on wrong usage."""
     options = parser().parse_args(arguments)
     try:
-        text = options.file.read_text(encoding="utf-8", errors="replace")
+        text = _text_of(options.file)
         if options.action == "summary":
             print(summarise(options.title, text, environment))
         elif options.action == "comment":
             print(comment_once(GitHub.of(environment), options.number, options.about, text))
         else:
             print(keep_issue(GitHub.of(environment), options.about, options.title, text))
-    except (GitHubError, OSError) as error:
+    except (GitHubError, UntoldError) as error:
         print(error, file=sys.stderr)
         return 1
     return 0
+
+
+def _text_of(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")
+    except OSError as error:
+        raise UntoldError(
+            f"--file {path} cannot be read: {error.strerror}. Fix: name a file with what to tell."
+        ) from error
 
 
 def comment_once(github: GitHub, number: int, about: str, text: str) -> str:
@@ -94,6 +107,11 @@ def summarise(title: str, text: str, environment: Mapping[str, str]) -> str:
     if not place:
         raise GitHubError("GITHUB_STEP_SUMMARY is not set. Fix: run this in a step of a workflow.")
     shown = cut(text, LONGEST_SUMMARY_BYTES // 4)  # a character takes four bytes at most
-    with Path(place).open("a", encoding="utf-8") as summary:
-        summary.write(f"## {title}\n\n{fenced(shown)}\n")
+    try:
+        with Path(place).open("a", encoding="utf-8") as summary:
+            summary.write(f"## {title}\n\n{fenced(shown)}\n")
+    except OSError as error:
+        raise UntoldError(
+            f"GITHUB_STEP_SUMMARY = {place}: cannot be written: {error.strerror}. Fix: run this in a step of a workflow."
+        ) from error
     return f"{title}: written to the summary of the job."

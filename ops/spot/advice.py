@@ -74,8 +74,10 @@ def unannounced_losses(instance_type: str, interruptions_per_hour: float, save_s
     return missed * interruptions_per_hour + accelerators * FAULTS_PER_ACCELERATOR_HOUR
 
 
-def interruptions_of(price: InstancePrice | None, per_day: float | None = None) -> Interruptions:
-    """By the person, by the upper end of the table's group, or by assumption where that group has no upper end."""
+def interruptions_of(
+    price: InstancePrice | None, per_day: float | None = None, option: str = "--interruptions-per-day"
+) -> Interruptions:
+    """By the person (with `option`), by the upper end of the table's group, or by assumption where that group has no upper end."""
     if per_day is not None:
         return Interruptions(per_hour=per_day / HOURS_OF_A_DAY, source=f"{per_day:g} a day, as given")
     price = interruptions_row(price)
@@ -90,7 +92,7 @@ def interruptions_of(price: InstancePrice | None, per_day: float | None = None) 
     why = f"AWS tells only {group} a month" if group else "the table has no group of this type"
     return Interruptions(
         per_hour=1 / ASSUMED.hours_between_interruptions,
-        source=f"{why}, so one every {ASSUMED.hours_between_interruptions:g} h is assumed; --interruptions-per-day takes yours",
+        source=f"{why}, so one every {ASSUMED.hours_between_interruptions:g} h is assumed; {option} takes yours",
     )
 
 

@@ -106,5 +106,6 @@ def _where(
 
 def _client_errors() -> tuple[type[Exception], ...]:
     from botocore.exceptions import BotoCoreError, ClientError
+    from botocore.parsers import ResponseParserError
 
-    return (BotoCoreError, ClientError)
+    return (BotoCoreError, ClientError, ResponseParserError)

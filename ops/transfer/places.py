@@ -2,6 +2,7 @@
 
 import argparse
 import unicodedata
+from collections.abc import Sequence
 from difflib import get_close_matches
 
 from components.lake_layout import EVALUATIONS, LOGS_TRAINING, MODELS, PREFIXES, PROCESSED, RAW
@@ -17,23 +18,29 @@ class TransferError(Exception):
 
 
 def checked_destination(text: str) -> str:
-    """`text` when it lies in the lake's layout, else TransferError with the allowed places and the nearest one.
+    """`text` when it lies in the lake's layout, else TransferError with the allowed places and the nearest, if one is near.
 
     A folder of the layout gets its /, or `a.pdf` sent to `raw/pdfs` would become an object of that name.
     """
     key = unicodedata.normalize("NFC", text)
     roots = (RAW, PROCESSED, MODELS, EVALUATIONS, LOGS_TRAINING)
-    folder = "/".join(key.split("/")[:2]) + "/"
+    folder = "/".join(key.rstrip("/").split("/")[:2]) + "/"
     if key_fault(key.rstrip("/") or "/"):
         raise TransferError(f"{text!r} is no place in the lake: {key_fault(key.rstrip('/') or '/')}.")
     inside = any(key.startswith(root) or f"{key}/" == root for root in roots)
     slip = key.count("/") > 1 and folder not in PREFIXES and get_close_matches(folder, PREFIXES, 1, ALIKE)
     if inside and not slip:
         return f"{key}/" if f"{key}/" in (*roots, *PREFIXES) else key
-    nearest = next(iter(get_close_matches(folder, [*PREFIXES, *roots], 1, 0.4)), RAW)
-    raise TransferError(
-        f"{text} is not in the lake's layout. Allowed: a name below {', '.join(roots)}, such as {', '.join(PREFIXES)}. The nearest is {nearest}."
-    )
+    allowed = f"a name below {', '.join(roots)}, such as {', '.join(PREFIXES)}"
+    raise TransferError(f"{text} is not in the lake's layout. Allowed: {allowed}.{_nearest(folder, roots)}")
+
+
+def _nearest(folder: str, roots: Sequence[str]) -> str:
+    """A sentence on the place that was meant; empty where none is much like it."""
+    places = [*PREFIXES, *roots]
+    above = [place for place in places if place.startswith(folder)]
+    nearest = [*above, *get_close_matches(folder, places, 1, ALIKE)][:1]
+    return f" The nearest is {nearest[0]}." if nearest else ""
 
 
 def key_fault(key: str) -> str:

@@ -22,6 +22,8 @@ from ops.advise.hardware import CHIPS, chip_of, peak_flops
 from ops.advise.models import BILLION, model_like, model_of_size, parse_size
 from ops.advise.practice import BANDS, Band, practice_for
 from ops.advise.question import TASKS, Question
+from ops.instance_prices import price_of
+from ops.spot.advice import advise, interruptions_of
 
 pytestmark = pytest.mark.usefixtures("frozen_prices")
 TODAY = date(2026, 12, 2)
@@ -360,6 +362,8 @@ def test_room_is_told_for_requests(capsys: pytest.CaptureFixture[str]) -> None:
         (["gpu", "--task", "lora", "--parameters", "7B", "--region", "Ohio"], "region"),
         (["gpu", "--task", "lora", "--parameters", "7B", "--context", "0"], "whole number"),
         (["--parameters", "7B"], "--task"),
+        (["--task", "lora", "--parameters", "7B", "--like", "llama-2-70b"], "leave --parameters out"),
+        (["--task", "lora", "--parameters", "47B/47B", "--like", "mixtral-8x7b"], "46.7B/12.9B"),
         ([], "gpu|compute"),
     ],
 )
@@ -375,3 +379,44 @@ def test_tokens_of_a_known_model_decide_the_hours() -> None:
     question = Question(task="full", model=model_like("llama-3.1-8b"), region="us-east-1", tokens=1e9)
     fit = next(fit for fit in fits(question) if fit.entry.instance_type == "p5.48xlarge")
     assert fit.hours(question) == pytest.approx(6 * 8.03e9 * 1e9 / (8 * 989e12 * 0.4) / 3600, rel=0.001)
+
+
+def test_a_size_near_that_of_the_named_shape_is_taken(capsys: pytest.CaptureFixture[str]) -> None:
+    assert command.main(["--task", "lora", "--parameters", "9B", "--like", "llama-3.1-8b"], TODAY) == 0
+    assert "the shape of llama-3.1-8b" in capsys.readouterr().out
+
+
+def test_each_type_is_interrupted_as_its_group_says_unless_the_person_knows_better() -> None:
+    """The same rate as `ops spot` takes, so that two verbs do not disagree on one type."""
+    question = asked("lora", "7B").question
+    calm, rough, unknown = (
+        price_of(name, "us-east-1") for name in ("p4de.24xlarge", "g5.xlarge", "g7e.2xlarge")
+    )
+    for price in (calm, rough, unknown):
+        assert question.interruptions(price).per_hour == interruptions_of(price).per_hour
+    assert question.interruptions(calm).per_hour < question.interruptions(rough).per_hour == 0.25
+    told = replace(question, interruption_hours=6.0)
+    assert told.interruptions(calm).per_hour == told.interruptions(unknown).per_hour == pytest.approx(1 / 6)
+    for task in ("lora", "inference"):
+        of_task = replace(question, task=task)
+        calm_share, rough_share = (of_task.useful_share("g5.xlarge", price) for price in (calm, rough))
+        assert 1 > calm_share > rough_share, task
+    saves = question.save_seconds(1)
+    assert question.useful_share("p4de.24xlarge", calm) == advise("p4de.24xlarge", calm, saves).useful_share
+
+
+def test_the_answer_tells_how_often_it_is_taken_to_be_interrupted(capsys: pytest.CaptureFixture[str]) -> None:
+    assert command.main(["--task", "lora", "--parameters", "7B"], TODAY) == 0
+    assert "on spot g5.2xlarge: an interruption every 3,271 h (15-20% of instances a month" in capsys.readouterr().out  # fmt: skip
+    arguments = ["--task", "lora", "--parameters", "7B", "--interruption-hours", "6", "--json"]
+    assert command.main(arguments, TODAY) == 0
+    answer = json.loads(capsys.readouterr().out)["answer"]
+    assert answer["hours_between_interruptions"] == pytest.approx(6)
+    assert answer["interruptions_counted"] == "4 a day, as given"
+
+
+def test_a_machine_that_is_used_in_part_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    assert command.main(["--task", "inference", "--parameters", "70B"], TODAY) == 0
+    told = capsys.readouterr().out
+    assert "4 of 8 x A100 40" in told, "four GPUs would seem to be all that the price buys"
+    assert "  2 x RTX PRO Server 6000 96" in told

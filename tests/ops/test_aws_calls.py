@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 from botocore.exceptions import EndpointConnectionError, NoCredentialsError, TokenRetrievalError
+from botocore.parsers import create_parser
 
 from ops.aws_calls import AwsCallError, aws_client, told
 from ops.reindex.lake import WORKERS
@@ -35,6 +36,14 @@ def test_an_unknown_profile_and_a_missing_region_are_sentences() -> None:
         aws_client("sqs", REGION, "nobody")
     with pytest.raises(AwsCallError, match="AWS failed at connecting to AWS: You must specify a region."):
         aws_client("sqs", "")
+
+
+def test_an_answer_that_is_not_one_of_aws_is_a_sentence() -> None:
+    """EC2 answers XML: what a proxy says of its own accord cannot be read as that."""
+    with pytest.raises(AwsCallError, match="AWS failed at asking: the answer is not one of AWS. Fix: check"), told("asking"):  # fmt: skip
+        create_parser("ec2").parse(
+            {"status_code": 500, "headers": {}, "body": b"<!DOCTYPE html><html><p>Bad</html>"}, None
+        )
 
 
 def test_a_refusal_is_one_line_with_code_and_message() -> None:

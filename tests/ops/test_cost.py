@@ -350,6 +350,17 @@ class TestNodes:
         closes = resource("aws:appautoscaling/scheduledAction:ScheduledAction", "close", resourceId="service/cluster/api")  # fmt: skip
         open_by_day = sums(*nodes(spot), provider, target, service, closes, usage=USAGE)
         assert open_by_day["node g5.xlarge on spot"] == (2 * 200 * 4, (2 * 200 + 50) * 4)
+        long = replace(USAGE, opening_hours=10_000)
+        longer = sums(*nodes(spot), provider, target, service, closes, usage=long)
+        assert longer["node g5.xlarge on spot"] == always["node g5.xlarge on spot"], (
+            "no month has so many hours"
+        )
+        for least in (1, 2, 3):
+            kept = max(least, 2) * 730
+            found = sums(*nodes(spot, least=least), provider, target, service, usage=USAGE)
+            assert found["node g5.xlarge on spot"] == (kept * 4, (kept + 50) * 4), (
+                "a task on a node that the group keeps anyway would be paid for twice"
+            )
 
     def test_what_has_no_spot_price_is_counted_on_demand_and_said_so(self) -> None:
         spot = {"onDemandBaseCapacity": 0, "onDemandPercentageAboveBaseCapacity": 0}

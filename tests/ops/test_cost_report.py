@@ -1,6 +1,7 @@
 """`ops cost`: what a reader is told, what is refused, the chart, and the page."""
 
 import json
+import sys
 import xml.etree.ElementTree as ElementTree
 from dataclasses import replace
 from datetime import date
@@ -17,8 +18,9 @@ from ops.cost.estimate import Estimate, estimate
 from ops.cost.free import FREE
 from ops.cost.prices import Prices, read_table
 from ops.cost.report import DESIGN_TARGETS, Column, document, rows, text, unpriced, verdicts
+from ops.cost.screen import screen
 from ops.cost.usage import Usage, UsageError, changed, meanings, read
-from tests.ops.cost_world import DAY, REGION, estimated, resource, service_price
+from tests.ops.cost_world import DAY, PRICES, REGION, estimated, resource, service_price
 
 TODAY = date(2026, 12, 2)
 KEY, BUCKET = "aws:kms/key:Key", "aws:s3/bucket:Bucket"
@@ -108,6 +110,45 @@ class TestReport:
             assert round(sum(line["idle_usd"] for line in entry["lines"]), 2) == round(column.estimate.idle_usd, 2)  # fmt: skip
             assert round(sum(part["busy_usd"] for part in entry["components"].values()), 2) == round(column.estimate.busy_usd, 2)  # fmt: skip
 
+    @pytest.mark.parametrize(
+        ("kept", "verdict"),
+        [
+            (
+                [KEY],
+                "at least 0.00 USD a month, designed for at most 50: not known (no price of what it keeps)",
+            ),
+            ([KEY, "aws:ec2/natGateway:NatGateway"], "designed for at most 50: missed (VPC NAT gateway"),
+        ],
+    )
+    def test_sums_that_lack_a_price_say_so_everywhere(self, kept: list[str], verdict: str) -> None:
+        table = {key: price for key, price in PRICES.services.items() if key[0] != "KMS"}
+        found = estimated(*(resource(kind, kind) for kind in kept), prices=replace(PRICES, services=table))
+        column = Column("dev", found)
+        least, floor = verdicts([column])
+        assert least.startswith("dev: at least ") and least.endswith("(1 not priced).")
+        assert verdict in floor, "what nobody can price would pass for nothing"
+        for lines in (text([column], Usage(), ""), screen([column], Usage(), "", 100, lines=False)):
+            assert any(line.startswith("sum, at least ") for line in lines)
+        (entry,) = document([column], Usage(), "")["columns"]
+        assert entry["not_priced"] == 1 and entry["sums_are_least"] is True
+        assert "dev: at least " in svg([column]) and "**sum, at least**" in page.render([column], Usage())
+
+    @pytest.mark.parametrize("width", [60, 80, 100, 300])
+    @pytest.mark.parametrize("lines", [False, True])
+    def test_a_terminal_is_never_too_narrow(self, columns: list[Column], width: int, lines: bool) -> None:
+        for shown in (columns, columns[1:2]):
+            told = list(screen(shown, Usage(), "a warning", width, lines=lines))
+            if width >= 80:
+                assert max(map(len, told)) <= width, "the terminal would break the table"
+            sums = [line.split() for line in told if line.startswith("sum")]
+            figures = [cell for line in sums for cell in line[1:]]
+            assert figures == [
+                f"{usd:,.2f}"
+                for column in shown
+                for usd in (column.estimate.idle_usd, column.estimate.busy_usd)
+            ], "a column is lost"
+            assert list(screen(shown, Usage(), "a warning", 1, lines=lines)), "a window may have any size"
+
 
 class TestUsage:
     def test_numbers_are_changed_by_name(self) -> None:
@@ -135,7 +176,10 @@ class TestUsage:
         path.write_text("", encoding="utf-8")
         assert read(path) == Usage()
 
-    @pytest.mark.parametrize("content", ["- 1", "documents: yes", "documents: [1]", "a: b: c", "docs: 1"])
+    @pytest.mark.parametrize(
+        "content",
+        ["- 1", "documents: yes", "documents: [1]", "a: b: c", "docs: 1", "documents: 1\ndocuments: 2"],
+    )
     def test_a_file_that_is_no_usage_is_refused(self, tmp_path: Path, content: str) -> None:
         path = tmp_path / "month.yaml"
         path.write_text(content, encoding="utf-8")
@@ -190,6 +234,33 @@ class TestCommand:
             f"Costs about {found.idle_usd:,.0f} USD a month idle, {found.busy_usd:,.0f} busy: "
             "python -m ops cost --stack dev"
         )
+
+    def test_a_preview_says_what_its_sums_lack(self, dev: Recording, monkeypatch: pytest.MonkeyPatch) -> None:
+        table = {key: price for key, price in read_table().items() if key[0] != "ELB"}
+        monkeypatch.setattr(preview, "Prices", lambda: Prices(services=table))
+        assert preview.cost_line(dev).startswith("Costs at least 7 USD a month idle, ")
+        assert " busy (2 not priced): " in preview.cost_line(dev)
+
+    def test_a_price_table_that_is_empty_is_no_estimate(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        (tmp_path / "prices.csv").touch()
+        monkeypatch.setattr(command, "Prices", lambda: Prices(services=read_table(tmp_path / "prices.csv")))
+        assert command.main(["--stack", "dev"], TODAY) == 1
+        out, err = capsys.readouterr()
+        assert out == "" and err.startswith("prices.csv has no price in it. ")
+
+    @pytest.mark.parametrize(("arguments", "shown"), [([], False), (["--lines"], True)])
+    def test_a_terminal_gets_the_sums_and_the_lines_when_asked(
+        self, arguments: list[str], shown: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:  # fmt: skip
+        monkeypatch.setenv("COLUMNS", "80")
+        monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+        assert command.main(["--stack", "dev", *arguments], TODAY) == 0
+        told = capsys.readouterr().out
+        assert ("rag-balancer: ELB application load balancer" in told) == shown
+        assert ("--lines also shows" in told) != shown
+        assert max(map(len, told.splitlines())) <= 80 and "met (ELB" in " ".join(told.split())
 
 
 class TestPictureAndPage:

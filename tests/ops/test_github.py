@@ -219,3 +219,15 @@ def test_a_file_that_is_not_there_fails_with_a_sentence(
     place = {"GITHUB_STEP_SUMMARY": str(tmp_path / "summary.md")}
     assert command.main(["summary", "--title", "x", "--file", str(tmp_path / "none.txt")], place) == 1
     assert "none.txt" in capsys.readouterr().err
+
+
+def test_a_file_that_cannot_be_read_or_written_is_told_with_what_to_do(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = tmp_path / "text"
+    ask = ["summary", "--title", "x", "--file", str(text)]
+    assert command.main(ask, {"GITHUB_STEP_SUMMARY": str(tmp_path / "summary")}) == 1
+    assert capsys.readouterr().err.startswith(f"--file {text} cannot be read: No such file")
+    text.write_text("told", encoding="utf-8")
+    assert command.main(ask, {"GITHUB_STEP_SUMMARY": str(tmp_path)}) == 1
+    assert capsys.readouterr().err.startswith(f"GITHUB_STEP_SUMMARY = {tmp_path}: cannot be written: ")

@@ -55,6 +55,15 @@ def test_a_table_with_a_row_that_is_no_price_is_refused(tmp_path: Path, rows: st
     assert told in str(caught.value), "whoever mends the table would have to search for the row"
 
 
+@pytest.mark.parametrize("content", [None, "", "name,usd\n", b"\xff\xfe"])
+def test_a_table_that_is_missing_or_empty_is_no_table_of_zeros(tmp_path: Path, content: str | bytes | None) -> None:  # fmt: skip
+    path = tmp_path / "fruits.csv"
+    if content is not None:
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+    with pytest.raises(PriceTableError, match=r"^fruits\.csv .*Restore the file from version control\.$"):
+        read_rows(path, _fruit, _name)
+
+
 def test_the_oldest_day_decides_and_the_last_allowed_one_does_not() -> None:
     allowed = TODAY - timedelta(days=OLDEST_DAYS)
     assert outdated(TODAY, [TODAY, allowed]) is None

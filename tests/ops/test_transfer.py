@@ -109,6 +109,13 @@ def test_a_place_outside_is_refused_with_the_nearest(place: str, nearest: str) -
     assert all(prefix in str(refused.value) for prefix in PREFIXES)
 
 
+@pytest.mark.parametrize("place", ["elsewhere/", "elsewhere", "documents/x", "r/x"])
+def test_a_place_that_is_like_none_gets_the_layout_and_no_guess(place: str) -> None:
+    with pytest.raises(TransferError, match="Allowed: a name below raw/, processed/, models/,") as refused:
+        checked_destination(place)
+    assert "nearest" not in str(refused.value), "files would be sent where nobody meant them to go"
+
+
 @pytest.mark.parametrize("place", ["", "/", "/raw/x", "raw/../x", "s3://lake/raw/x", "raw//x", "raw/\n"])
 def test_what_is_no_place_is_refused(place: str) -> None:
     with pytest.raises(TransferError):
