@@ -18,6 +18,7 @@ OLDER_RULE = "aws:ec2/securityGroupRule:SecurityGroupRule"
 PREFIX_LIST = "aws:ec2/managedPrefixList:ManagedPrefixList"
 PREFIX_LIST_ENTRY = "aws:ec2/managedPrefixListEntry:ManagedPrefixListEntry"
 ALL = "all"
+EVERY_PORT = "every port"
 # A range of public addresses at least this wide is the internet, whatever its owner meant: two halves make a whole.
 WIDE_PREFIX = {4: 15, 6: 31}
 # The property that names a peer, in each of the three forms of a rule; all but the first kind hold several.
@@ -58,18 +59,28 @@ class Opening:
 
     def ports(self) -> str:
         """The ports as a person writes them."""
-        if self.from_port is None:
-            return "every port"
+        if self.from_port in (None, -1):
+            return EVERY_PORT
         return (
             f"port {self.from_port}"
             if self.from_port == self.to_port
             else f"ports {self.from_port}-{self.to_port}"
         )
 
+    def traffic(self) -> str:
+        """Protocol and ports as a person writes them."""
+        if self.protocol == ALL:
+            return "every protocol and port"
+        if self.protocol.startswith("icmp"):
+            # It has no ports: AWS keeps the type in the place of the first, and -1 is every one.
+            every = self.from_port in (None, -1)
+            return f"{self.protocol} of {'every type' if every else f'type {self.from_port}'}"
+        ports = self.ports()
+        return f"every {self.protocol} port" if ports == EVERY_PORT else f"{self.protocol} {ports}"
+
     def __str__(self) -> str:
-        protocol = "every protocol" if self.protocol == ALL else self.protocol
         way = "from" if self.direction is Direction.IN else "to"
-        return f"{self.security_group} {self.direction} {protocol} {self.ports()} {way} {self.peer}"
+        return f"{self.security_group} {self.direction} {self.traffic()} {way} {self.peer}"
 
 
 def is_internet(addresses: str) -> bool:

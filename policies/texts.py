@@ -1,16 +1,18 @@
-"""Walks recorded inputs the way a reader would: into lists, JSON texts and base64. Pure."""
+"""Walks recorded inputs the way a reader would: into lists, JSON texts, base64 and what user data packs. Pure."""
 
 import base64
 import binascii
+import contextlib
 import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from ops.boot_files import packed_files, scripts_in
 from ops.capture.recording import Secret
 
 
 def texts(value: Any) -> Iterator[str]:
-    """Every text inside `value`: keys left out, base64 decoded, JSON parsed."""
+    """Every text inside `value`: keys left out, base64 decoded, JSON parsed, user data with its packed files."""
     if isinstance(value, Secret):
         yield from texts(value.value)
     elif isinstance(value, Mapping):
@@ -22,6 +24,7 @@ def texts(value: Any) -> Iterator[str]:
     elif isinstance(value, str):
         yield value
         yield from texts(_inner(value))
+        yield from _packed(value)
 
 
 def _inner(value: str) -> Any:
@@ -39,3 +42,10 @@ def _inner(value: str) -> Any:
         return base64.b64decode(packed, validate=True).decode()
     except (binascii.Error, ValueError):
         return None
+
+
+def _packed(value: str) -> Iterator[str]:
+    """The parts of user data that has several, and the files packed in it; none where no node could unpack them."""
+    yield from (script for script in scripts_in(value) if script != value)
+    with contextlib.suppress(ValueError):
+        yield from packed_files(value).values()

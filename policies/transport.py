@@ -136,7 +136,7 @@ def _open(view: View) -> Iterator[Fault]:
         if opening.direction is Direction.IN and opening.is_internet and not _is_web(opening, published):
             yield Fault(
                 resource=view.get(opening.urn),
-                what=f"lets {opening.peer} into {opening.security_group} on {opening.protocol} {opening.ports()}",
+                what=f"lets {opening.peer} into {opening.security_group} on {opening.traffic()}",
             )
 
 

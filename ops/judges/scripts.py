@@ -1,11 +1,11 @@
 """Asks shellcheck about the boot scripts as nodes get them: https://www.shellcheck.net."""
 
 import base64
-import email
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
+from ops.boot_files import shell_texts
 from ops.capture.recording import RecordedResource, Recording
-from ops.judges.environment import ask, beside_python
+from ops.judges.environment import JudgeFailed, ask, beside_python
 from ops.judges.findings import Finding, of_resource
 
 JUDGE = "shellcheck"
@@ -13,33 +13,33 @@ LAUNCH_TEMPLATE = "aws:ec2/launchTemplate:LaunchTemplate"
 
 
 def script_findings(recordings: Mapping[str, Recording]) -> list[Finding]:
-    """Complaints about the rendered user data of every launch template. Raises JudgeMissing or JudgeFailed."""
+    """Complaints about the rendered user data of every launch template, and about the scripts packed in it.
+
+    Raises JudgeMissing or JudgeFailed.
+    """
     program = beside_python("shellcheck")
     found: list[Finding] = []
-    for text, template in _scripts(recordings).items():
-        found += [
-            of_resource(JUDGE, f"SC{item['code']}", template, f"line {item['line']}: {item['message']}")
-            for item in ask([program, "--format", "json", "--shell", "bash", "-"], allowed=(0, 1), stdin=text)
-        ]
+    for text, (template, path) in _scripts(recordings).items():
+        for item in ask([program, "--format", "json", "--shell", "bash", "-"], allowed=(0, 1), stdin=text):
+            # The line itself is not shown: it may hold a secret, and the log of a pipeline keeps what is printed.
+            place = f"line {item['line']} of {path}"
+            found.append(of_resource(JUDGE, f"SC{item['code']}", template, f"{place}: {item['message']}"))
     return found
 
 
-def _scripts(recordings: Mapping[str, Recording]) -> dict[str, RecordedResource]:
-    """Every script with a template that has it; templates share some."""
-    return {
-        script: template
-        for recording in recordings.values()
-        for template in recording.of_type(LAUNCH_TEMPLATE)
-        for script in scripts_in(str(template.inputs.get("userData") or ""))
-    }
+def _scripts(recordings: Mapping[str, Recording]) -> dict[str, tuple[RecordedResource, str]]:
+    """Every script with a template that has it, and its path there; templates share most."""
+    scripts: dict[str, tuple[RecordedResource, str]] = {}
+    for recording in recordings.values():
+        for template in recording.of_type(LAUNCH_TEMPLATE):
+            for path, script in _of_template(template).items():
+                scripts.setdefault(script, (template, path))
+    return scripts
 
 
-def scripts_in(user_data: str) -> Iterator[str]:
-    """The shell scripts of one base64 text: the text itself, or the parts of one with several (as Batch wants it)."""
-    text = base64.b64decode(user_data).decode()
-    if text.startswith("#!"):
-        yield text
-        return
-    for part in email.message_from_string(text).walk():
-        if part.get_content_type() == "text/x-shellscript":
-            yield str(part.get_payload())
+def _of_template(template: RecordedResource) -> dict[str, str]:
+    user_data = base64.b64decode(str(template.inputs.get("userData") or "")).decode()
+    try:
+        return shell_texts(user_data)
+    except ValueError as error:
+        raise JudgeFailed(f"{template.name}: {error}") from error

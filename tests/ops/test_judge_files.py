@@ -9,11 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from ops.boot_files import scripts_in, shell_texts
 from ops.capture.program import PROJECT_ROOT
 from ops.judges.environment import JudgeFailed, JudgeMissing, ask, beside_python, isolated
 from ops.judges.files import DOCKERFILES, hadolint_findings
-from ops.judges.scripts import LAUNCH_TEMPLATE, script_findings, scripts_in
+from ops.judges.scripts import LAUNCH_TEMPLATE, script_findings
 from recordings import STACKS, recorded
+from tests.policies.plants import packed
 
 
 def encoded(text: str) -> str:
@@ -24,7 +26,8 @@ def test_every_boot_script_of_the_stacks_passes() -> None:
     recordings = {stack: recorded(stack) for stack in STACKS}
     assert script_findings(recordings) == []
     templates = [item for one in recordings.values() for item in one.of_type(LAUNCH_TEMPLATE)]
-    assert all(list(scripts_in(item.inputs["userData"])) for item in templates), (
+    carried = [shell_texts(base64.b64decode(item.inputs["userData"]).decode()) for item in templates]
+    assert all({"user data", "boot.sh", "agent/install.sh"} <= set(item) for item in carried), (
         "a script was never asked about"
     )
 
@@ -38,11 +41,31 @@ def test_a_fault_in_a_boot_script_is_seen() -> None:
     assert found[0].subject == f"{template.name} ({LAUNCH_TEMPLATE})" and found[0].stack == "dev"
 
 
+def test_a_fault_in_a_packed_script_is_told_once_with_the_script_and_its_line() -> None:
+    recording = recorded("dev")
+    template = recording.one(LAUNCH_TEMPLATE)
+    text = packed("set -e\nbroken() { if [ $1 = x ]; then echo $2; fi; }\n", "boot.sh")
+    bad = replace(template, inputs={"userData": encoded(text)})
+    bad_too = replace(bad, inputs={"userData": encoded(f"{text}true\n")})
+    found = script_findings({"dev": replace(recording, resources=(bad, bad_too))})
+    assert [item.message for item in found if item.rule == "SC2086"] == [
+        "line 2 of boot.sh: Double quote to prevent globbing and word splitting."
+    ] * 2, "two expansions of one script, which two templates share"
+
+
+def test_an_archive_that_cannot_be_unpacked_is_no_clean_script() -> None:
+    recording = recorded("dev")
+    text = packed("true\n", "boot.sh").replace("cat <<'END'\n", "cat <<'END'\n~~~~~~\n")
+    bad = replace(recording.one(LAUNCH_TEMPLATE), inputs={"userData": encoded(text)})
+    with pytest.raises(JudgeFailed, match=f"{bad.name}: The archive of packed files"):
+        script_findings({"dev": replace(recording, resources=(bad,))})
+
+
 def test_the_scripts_in_a_text_of_several_parts_are_found() -> None:
     mail = MIMEMultipart()
     for kind, text in (("x-shellscript", "#!/bin/bash\ntrue\n"), ("cloud-config", "a: 1\n")):
         mail.attach(MIMEText(text, kind, "us-ascii"))
-    assert [text.strip() for text in scripts_in(encoded(mail.as_string()))] == ["#!/bin/bash\ntrue"]
+    assert [text.strip() for text in scripts_in(mail.as_string())] == ["#!/bin/bash\ntrue"]
 
 
 def test_every_dockerfile_of_the_project_passes() -> None:

@@ -41,13 +41,13 @@ def test_the_openings_of_production_are_these(prod: Recording) -> None:
         "network-endpoints in tcp port 443 from 10.20.0.0/16",
         "shared-files-mount-targets in tcp port 2049 from gpu-research-nodes",
         "shared-files-mount-targets in tcp port 2049 from training-capacity-nodes",
-        "training-capacity-nodes in every protocol every port from training-capacity-nodes",
+        "training-capacity-nodes in every protocol and port from training-capacity-nodes",
         "vector-store-private-group in tcp port 443 from 10.20.0.0/16",
         "rag-tasks in tcp port 8000 from rag-balancer-group",
         "rag-balancer-group in tcp port 443 from 0.0.0.0/0",
         "rag-balancer-group in tcp port 80 from 0.0.0.0/0",
     ]
-    assert "gpu-research-nodes out every protocol every port to 0.0.0.0/0" in told
+    assert "gpu-research-nodes out every protocol and port to 0.0.0.0/0" in told
 
 
 @pytest.mark.parametrize("stack", STACKS)
@@ -73,9 +73,9 @@ def test_the_lists_of_a_group_itself_are_read() -> None:
         "own in tcp port 22 from 0.0.0.0/0",
         "own in tcp port 22 from 10.0.0.0/8",
         "own in tcp port 22 from own",
-        "own out every protocol every port to 0.0.0.0/0",
-        "own out every protocol every port to 10.0.0.0/8",
-        "own out every protocol every port to own",
+        "own out every protocol and port to 0.0.0.0/0",
+        "own out every protocol and port to 10.0.0.0/8",
+        "own out every protocol and port to own",
     ]
 
 
@@ -120,3 +120,20 @@ def test_a_prefix_list_of_the_program_is_as_many_openings_as_it_has_entries() ->
     other = _resource(PREFIX_LIST_ENTRY, "other", prefixListId="pl-other", cidr="::/0")
     rule = _resource(INGRESS, "r", securityGroupId="sg-1", ipProtocol="tcp", fromPort=5, toPort=5, prefixListId="pl-ours")  # fmt: skip
     assert [item.peer for item in _of(made, entry, other, rule)] == ["10.0.0.0/8", "0.0.0.0/0"]
+
+
+@pytest.mark.parametrize(
+    ("protocol", "ports", "told"),
+    [
+        ("all", (None, None), "every protocol and port"),
+        ("tcp", (-1, -1), "every tcp port"),
+        ("tcp", (22, 22), "tcp port 22"),
+        ("icmp", (8, -1), "icmp of type 8"),
+        ("icmpv6", (-1, -1), "icmpv6 of every type"),
+    ],
+)
+def test_traffic_is_told_in_words_that_fit_its_protocol(
+    protocol: str, ports: tuple[int | None, int | None], told: str
+) -> None:
+    opening = replace(openings(recorded("dev"))[0], protocol=protocol, from_port=ports[0], to_port=ports[1])
+    assert opening.traffic() == told

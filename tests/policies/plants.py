@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from components.node_archive import archive
 from ops.capture.recording import Recording, Secret
 from policies import data, nodes, secrets, storage, transport, upkeep
 from policies.view import BALANCER, JOB, TASK
@@ -48,6 +49,18 @@ def _encoded(text: str) -> str:
     return base64.b64encode(text.encode()).decode()
 
 
+def packed(text: str, path: str) -> str:
+    """User data that carries a file packed, as components/user_data.py makes it."""
+    return f"#!/bin/bash\nplatform_files() {{\n  cat <<'END'\n{archive({path: text})}END\n}}\n"
+
+
+# The file that carries it, the file's text, and what is said.
+PACKED_SECRETS = (
+    ("boot.sh", "export AWS_SECRET_ACCESS_KEY=made-up-value\n", "in AWS_SECRET_ACCESS_KEY of boot.sh"),
+    ("boot.sh", "connect --db_password='made-up-value'\n", "in db_password of boot.sh"),
+    ("agent/run", '#!/bin/sh\nexport HF_TOKEN="made-up-value"\n', "in HF_TOKEN of agent/run"),
+    ("watcher/settings.py", f"KEY = '{ACCESS_KEY}'\n", "secret in userData"),
+)
 FORWARD = [{"type": "forward", "targetGroupArn": "arn:of:group"}]
 ANYONE = {"Effect": "Allow", "Principal": "*", "Action": "sqs:SendMessage", "Resource": "arn:of:queue"}
 PLANTS: tuple[Plant, ...] = (
@@ -98,6 +111,8 @@ PLANTS: tuple[Plant, ...] = (
           says="128.0.0.0/1"),
     Plant(rule="open-ingress", type_token=INGRESS, changed="rag-balancer-port-443", change=inputs(toPort=65535),
           says="ports 443-65535"),
+    Plant(rule="open-ingress", type_token=INGRESS, changed="network-endpoints",
+          change=inputs(cidrIpv4="0.0.0.0/0", ipProtocol="-1", fromPort=None, toPort=None), says="on every protocol and port"),
     Plant(rule="open-ingress", type_token=BALANCER, changed="rag-balancer", change=inputs(internal=True),
           says="tcp port 80", name="rag-balancer-port-80"),
     Plant(rule="wildcards", type_token=ROLE_POLICY, changed="network-log-network-flow-logs",
@@ -122,6 +137,9 @@ PLANTS: tuple[Plant, ...] = (
           change=inputs(environment={"variables": {"GREETING": Secret("hello")}}), says="variable GREETING"),
     Plant(rule="secrets-by-reference", type_token=LAUNCH, changed="gpu-research-template",
           change=inputs(userData=_encoded(f"#!/bin/bash\nexport KEY={ACCESS_KEY}\n")), says="secret in userData"),
+    *(Plant(rule="secrets-by-reference", type_token=LAUNCH, changed="gpu-research-template",
+            change=inputs(userData=_encoded(packed(boot, path))), says=says)
+      for path, boot, says in PACKED_SECRETS),
     Plant(rule="secrets-by-reference", type_token=JOB, changed="training-multi-node-job",
           change=document("nodeProperties", lambda content: content["nodeRangeProperties"][0]["container"]["environment"].append(
               {"name": "HF_TOKEN", "value": "made-up-value"})), says="variable HF_TOKEN"),

@@ -10,7 +10,7 @@ from ops.capture.recording import Recording, Secret, Unknown
 from policies import nodes, secrets, storage, transport, upkeep
 from policies.view import BALANCER, JOB, TASK
 from tests.policies.planting import Change, added, changed, document, found, gone, inputs
-from tests.policies.plants import ACCESS_KEY, INGRESS, LAUNCH, QUEUE_POLICY, ROLE_POLICY
+from tests.policies.plants import ACCESS_KEY, INGRESS, LAUNCH, QUEUE_POLICY, ROLE_POLICY, packed
 
 BUCKET_POLICY = "aws:s3/bucketPolicy:BucketPolicy"
 LOGGING = "network-log-network-flow-logs"
@@ -36,6 +36,17 @@ def _anyone(principal: Any = "*", key: str = "Principal", **conditions: Any) -> 
         "Condition": conditions,
     }
     return "wildcards", QUEUE_POLICY, "ingestion-events-policy", _statement(**values)
+
+
+# Names of secrets, none of which the script holds.
+LOOKS_UP = packed(
+    """token=$(curl "$METADATA") DB_PASSWORD="$(aws secretsmanager get-secret-value)" second_pass=1
+HF_TOKEN=`cat "$1"` AUTH_TOKEN="Bearer $token" USE_API_KEY=false API_KEY= SECRET=/run/secret
+""",
+    "boot.sh",
+)
+
+BROKEN = packed("", "x").replace("cat <<'END'\n", "cat <<'END'\n~~~~~~\n")
 
 
 def _denial(**values: Any) -> Shape:
@@ -96,6 +107,7 @@ FAULTS: dict[str, Shape] = {
     "a condition where the key is there": _anyone(StringEqualsIfExists={"aws:PrincipalOrgID": "o-1"}),
     "a condition on none": _anyone(**{"ForAllValues:StringEquals": {"aws:PrincipalOrgID": "o-1"}}),
     "a policy within the queue": ("wildcards", storage.QUEUE, "ingestion-events", inputs(policy=json.dumps({"Statement": [{**ANYTHING, "Principal": "*"}]}))),
+    "a secret beside an archive that no node can unpack": _boot(base64.b64encode(f"{BROKEN}export HF_TOKEN=made-up\n".encode()).decode()),
     "every protocol": ("open-ingress", INGRESS, "network-endpoints", inputs(cidrIpv4="0.0.0.0/0", ipProtocol="-1", fromPort=None, toPort=None)),
     "ports of minus one": ("open-ingress", INGRESS, "network-endpoints", inputs(cidrIpv4="0.0.0.0/0", fromPort=-1, toPort=-1)),
     "bits of a host": ("open-ingress", INGRESS, "network-endpoints", inputs(cidrIpv4="192.0.2.1/0")),
@@ -146,6 +158,9 @@ CLEAN: dict[str, Shape] = {
     "a policy to come": ("tls-only", transport.LISTENER, "rag-balancer-https", inputs(sslPolicy=Unknown())),
     "a file with a token": _variable("BEARER_TOKEN", "/run/secrets/token"),
     "an address": _variable("ENDPOINT", "https://api.example.com:443/v1?at=@home"),
+    "a boot script to come": ("secrets-by-reference", LAUNCH, "gpu-research-template", inputs(userData=Unknown())),
+    "a boot script that looks its secret up": _boot(base64.b64encode(LOOKS_UP.encode()).decode()),
+    "an archive that no node can unpack": _boot(base64.b64encode(BROKEN.encode()).decode()),
     "a password from elsewhere": _variable("DATABASE", "postgres://app:${PASSWORD}@db/x"),
 }  # fmt: skip
 
