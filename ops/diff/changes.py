@@ -10,6 +10,7 @@ from typing import Any
 from ops.capture.recording import Secret
 from ops.diff.contents import is_file
 from ops.diff.matching import Pair, with_texts
+from ops.diff.node_files import changed_lines, node_files
 from ops.preview_clauses import shorten, shown
 
 NOT_SET = "(not set)"
@@ -109,6 +110,15 @@ def _value_changes(
     secrets = [path for side in (before, after) for path, value in side.items() if _holds_secret(value)]
     for path in paths:
         hidden = any(lies_in(path, root) for root in secrets)
+        inside = [
+            node_files(side.get(path), known) for side, known in zip((before, after), names, strict=True)
+        ]
+        if all(inside) and not hidden:
+            yield from (
+                Change(path=f"{path} {file}", old=old or "-", new=new or "-")
+                for file, old, new in changed_lines(*inside)
+            )
+            continue
         old, new = (
             _words(side.get(path), known, hidden) for side, known in zip((before, after), names, strict=True)
         )

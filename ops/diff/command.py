@@ -29,8 +29,8 @@ The program is run as of --base and as it lies here, changes that are not commit
 files; both with the recorder, the prices and the rules of this version. Nothing is asked of AWS, and the working tree stays
 as it is. What is compared and what cannot be seen: docs/diff.md.
 
-exit code: 0 told, 1 data would be lost (replaced or removed, in any stack), zones would move, or a version fails;
-2 wrong usage. A pipeline that must go on all the same: python -m ops diff ... || [ $? = 1 ]
+exit code: 0 told; 1 in any stack data would be lost or is no longer protected, zones would move, the internet is let in,
+or a version fails; 2 wrong usage. A pipeline that must go on all the same: python -m ops diff ... || [ $? = 1 ]
 """
 
 
@@ -54,7 +54,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(arguments: Sequence[str], root: Path = PROJECT_ROOT) -> int:
-    """0 told; 1 when a change loses data or moves zones, or a version fails; 2 for a base or stack that there is not."""
+    """0 told; 1 where the epilog says so, or a version fails; 2 for a base or stack that there is not."""
     options = parser().parse_args(arguments)
     try:
         commit = commit_of(options.base, root)
@@ -74,6 +74,10 @@ def main(arguments: Sequence[str], root: Path = PROJECT_ROOT) -> int:
 def _outcomes(commit: str, asked: Sequence[str] | None, root: Path) -> dict[str, Outcome]:
     """What changes in each stack, or why that cannot be told."""
     with unpacked(commit, root) as base:
+        if not (base / "__main__.py").is_file():
+            raise BaseError(
+                f"--base {commit[:SHORT_COMMIT]}: that version has no __main__.py yet. Fix: name a later one."
+            )
         known = sorted({*stacks_of(root), *stacks_of(base)})
         for stack in asked or ():
             if stack not in known:

@@ -10,6 +10,7 @@ from ops.diff.changes import Change, changes_of, differences
 from ops.diff.costs import CostChange, cost_change
 from ops.diff.matching import carried_over, former_urns, matched, names_in
 from ops.diff.picture import Picture, picture
+from ops.diff.protection import lost_protection
 from ops.diff.replacements import Replacements, replacements
 from ops.diff.zones import moved_zones
 from ops.openings import Direction, Opening, openings
@@ -23,7 +24,7 @@ class Comparison:
     """What a change does to one stack. `is_new` says that the base has no such stack: all of it is added.
 
     `renamed` has the URN in the base by that in the head, of what an alias carries over; it is called by its new name
-    everywhere else. `moved_zones` are sentences.
+    everywhere else. `moved_zones` and `unprotected` are sentences.
     """
 
     stack: str
@@ -35,6 +36,7 @@ class Comparison:
     replaced: Replacements
     data: tuple[Finding, ...]
     moved_zones: tuple[str, ...]
+    unprotected: tuple[str, ...]
     permissions_gained: tuple[str, ...]
     permissions_lost: tuple[str, ...]
     openings_gained: tuple[Opening, ...]
@@ -53,8 +55,8 @@ class Comparison:
 
     @property
     def is_refused(self) -> bool:
-        """Whether the change loses data, or cannot be carried out."""
-        return bool(self.data or self.moved_zones)
+        """Whether somebody should look before it is merged: data lost or left open to that, moved zones, an open door."""
+        return bool(self.data or self.moved_zones or self.unprotected or self.internet_openings)
 
     @property
     def internet_openings(self) -> list[Opening]:
@@ -84,6 +86,7 @@ def compared(base: Recording | None, head: Recording) -> Comparison:
         replaced=replaced,
         data=tuple(data_findings(base, _without_aliases(head), replaced.because)),
         moved_zones=tuple(moved_zones(found.pairs)),
+        unprotected=tuple(lost_protection(found.pairs)),
         permissions_gained=tuple(told(permissions[1] - permissions[0])),
         permissions_lost=tuple(told(permissions[0] - permissions[1])),
         openings_gained=tuple(door for text, door in doors[1].items() if text not in doors[0]),

@@ -7,12 +7,14 @@ from ops.diff.comparison import Comparison
 from ops.diff.picture import Picture
 from ops.diff.sections import Code, Line, Section, headline, sections
 from ops.diff.text import Outcome
-from ops.github.text import LONGEST_BODY, fenced
+from ops.github.text import LONGEST_BODY, cut, fenced
 
 # How many lines of a section are shown, tried until the report fits; then it goes without pictures, too.
 LINE_LIMITS = (1000, 300, 100, 40, 15, 5, 0)
 # Room for what a workflow puts around the report.
 RESERVE = 1000
+# A program may fail with any number of words.
+LONGEST_FAILURE = 8_000
 # More lines than these are folded away.
 OPEN_LINES = 8
 SPECIAL = re.compile(r"([\\`*_{}\[\]<>|#~&])")
@@ -51,7 +53,7 @@ def _rendered(title: str, outcomes: Mapping[str, Outcome], command: str, limit: 
     lines = ["## Change report", "", escaped(title)]
     for stack, outcome in outcomes.items():
         if isinstance(outcome, str):
-            lines += ["", f"### Stack {code(stack)}", "", fenced(outcome).rstrip()]
+            lines += ["", f"### Stack {code(stack)}", "", fenced(cut(outcome, LONGEST_FAILURE)).rstrip()]
         else:
             lines += ["", *_stack(stack, outcome, command, limit, pictures)]
     return "\n".join(lines) + "\n"

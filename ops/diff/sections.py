@@ -34,6 +34,9 @@ def sections(item: Comparison) -> list[Section]:
     """The sections that say something, the loud ones first."""
     built = [
         Section(title="DATA AT RISK", lines=tuple(_data_lines(item)), loud=True),
+        Section(
+            title="DATA NO LONGER PROTECTED", lines=tuple((line,) for line in item.unprotected), loud=True
+        ),
         Section(title="ZONES MOVED", lines=tuple((line,) for line in item.moved_zones), loud=True),
         Section(title="OPEN TO THE INTERNET", lines=tuple(map(_opening, item.internet_openings)), loud=True),
         Section(title=_cost_title(item.cost), lines=tuple(_cost_lines(item.cost))),
@@ -79,9 +82,21 @@ def money(cost: CostChange) -> str:
         (cost.base.busy_usd, cost.head.busy_usd, "busy"),
     ]
     if all(f"{old:.2f}" == f"{new:.2f}" for old, new, _ in sums):
-        return f"the same cost ({cost.head.idle_usd:,.2f} USD a month idle, {cost.head.busy_usd:,.2f} busy)"
-    told = ", ".join(f"{old:,.2f} → {new:,.2f} {word} ({new - old:+,.2f})" for old, new, word in sums)
-    return f"USD a month: {told}"
+        return f"the same cost ({cost.head.idle_usd:,.2f} USD a month idle, {cost.head.busy_usd:,.2f} busy){_not_priced(cost)}"
+    told = ", ".join(_from_to(round(old, 2), round(new, 2), word) for old, new, word in sums)
+    return f"USD a month: {told}{_not_priced(cost)}"
+
+
+def _from_to(old: float, new: float, word: str) -> str:
+    if old == new:
+        return f"{new:,.2f} {word} as before"
+    return f"{old:,.2f} → {new:,.2f} {word} ({new - old:+,.2f})"
+
+
+def _not_priced(cost: CostChange) -> str:
+    """What is missing in a sum must not read as a saving."""
+    before, after = cost.base.not_priced, cost.head.not_priced
+    return f"; {before} → {after} lines are not priced and missing in these sums" if before or after else ""
 
 
 def _counted(title: str, lines: Sequence[Line], count: int | None = None) -> Section:
@@ -104,8 +119,13 @@ def _data_lines(item: Comparison) -> Iterator[Line]:
     types = {resource.urn: resource.type for resource in item.removed}
     for found in item.data:
         successors = [new.name for new in item.added if new.type == types.get(found.urn)]
-        renamed = f" It looks like a rename to {successors[0]}." if len(successors) == 1 else ""
-        yield (f"{found.message}.{renamed} Fix: {found.fix}.",)
+        yield (f"{found.message}.{_successor(_name(found.urn), successors)} Fix: {found.fix}.",)
+
+
+def _successor(name: str, successors: Sequence[str]) -> str:
+    if name in successors:
+        return " It looks like a move to another parent: keep it by aliases=[pulumi.Alias(parent=...)], the parent that it had."
+    return f" It looks like a rename to {successors[0]}." if len(successors) == 1 else ""
 
 
 def _renamed_lines(item: Comparison) -> Iterator[Line]:

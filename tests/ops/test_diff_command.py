@@ -214,6 +214,16 @@ def test_a_link_that_leads_out_of_the_project_is_unpacked_as_a_link(
     assert "No change in dev." in capsys.readouterr().out
 
 
+def test_a_base_that_is_older_than_the_program_is_told(
+    tiny: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    git(tiny, "rm", "--quiet", "__main__.py")
+    committed(tiny)
+    git(tiny, "checkout", "--quiet", "main~1", "--", "__main__.py")
+    assert main(["--base", "main"], tiny) == 2
+    assert "that version has no __main__.py yet. Fix: name a later one." in capsys.readouterr().err
+
+
 def test_a_folder_without_git_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--base", "main"], tmp_path) == 2
     assert f"{tmp_path} is no repository of git that can be read here: " in capsys.readouterr().err

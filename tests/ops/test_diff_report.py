@@ -3,6 +3,7 @@
 import json
 import re
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -12,9 +13,10 @@ from ops.diff.comparison import Comparison, compared
 from ops.diff.document import stack_document
 from ops.diff.markdown import OPEN_LINES, code, escaped, markdown
 from ops.diff.picture import Picture
-from ops.diff.sections import SHOWN_CHANGES
+from ops.diff.sections import SHOWN_CHANGES, headline, money
 from ops.diff.text import text
 from ops.github.text import LONGEST_BODY
+from policies.data import data_findings
 from policies.storage import FILE_SYSTEM
 from recordings import recorded
 from tests.policies.planting import added, changed, inputs, options
@@ -198,3 +200,54 @@ def test_the_document_holds_all_and_no_secret(dev: Recording, asleep: Comparison
     assert len(json.loads(json.dumps(whole))["removed"]) == len(asleep.removed)
     assert whole["cost"]["idle_usd"][0] > whole["cost"]["idle_usd"][1]
     assert stack_document("dev", _risky(dev))["is_refused"] is True
+
+
+def test_a_failure_of_many_words_leaves_no_block_open(dev: Recording) -> None:
+    report = markdown(TITLE, {"dev": "word " * 20_000, "prod": compared(dev, dev)}, COMMAND)
+    assert len(report) <= LONGEST_BODY
+    assert report.count("```") == 2 and "cut off here" in report
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (options(protect=False), "data-lake-bucket is no longer protected"),
+        (options(retain_on_delete=False), "data-lake-bucket no longer stays in AWS when it is removed"),
+        (inputs(forceDestroy=True), "data-lake-bucket can be deleted with all that is in it (forceDestroy)"),
+    ],
+)
+def test_data_that_is_held_back_by_less_than_before_is_loud(prod: Recording, change: Any, said: str) -> None:
+    found = compared(prod, changed(prod, "aws:s3/bucket:Bucket", "data-lake-bucket", change))
+    assert found.is_refused, "a required check would let it pass"
+    report = text(TITLE, {"prod": found}, None)
+    assert f"!! DATA NO LONGER PROTECTED\n!! {said}" in report
+
+
+def test_data_that_gets_protected_is_no_alarm(prod: Recording) -> None:
+    less = changed(prod, "aws:s3/bucket:Bucket", "data-lake-bucket", options(protect=False))
+    assert not compared(less, prod).unprotected
+
+
+def test_what_has_no_price_does_not_read_as_a_saving(dev: Recording) -> None:
+    unknown = changed(
+        dev, "aws:efs/fileSystem:FileSystem", "shared-files-files", inputs(throughputMode="odd")
+    )
+    told = headline(compared(dev, unknown))
+    assert re.search(r"; 0 → [1-9]\d* lines are not priced and missing in these sums$", told), told
+
+
+def test_the_difference_is_that_of_the_sums_that_are_shown(dev: Recording) -> None:
+    nothing = compared(dev, dev).cost
+    base, head = (replace(nothing.base, lines=[]) for _ in range(2))
+    assert money(replace(nothing, base=base, head=head)).startswith("the same cost")
+
+
+def test_data_that_moves_to_another_parent_is_told_how_to_keep_it(dev: Recording) -> None:
+    bucket = dev.one("aws:s3/bucket:Bucket")
+    moved = replace(bucket, urn=bucket.urn.replace("DataLake$", "Lake$"))
+    head = replace(dev, resources=tuple(moved if item is bucket else item for item in dev.resources))
+    found = replace(
+        compared(dev, dev), removed=(bucket,), added=(moved,), data=tuple(data_findings(dev, head, {}))
+    )
+    report = text(TITLE, {"dev": found}, None)
+    assert "It looks like a move to another parent: keep it by aliases=[pulumi.Alias(parent=...)]" in report
