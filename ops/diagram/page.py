@@ -12,6 +12,7 @@ from ops.diagram import (
     network_diagram,
     permission_diagram,
 )
+from ops.github.text import fenced
 
 # The stack with the most in it, and those whose networks differ from it.
 STACK = "prod"
@@ -60,15 +61,15 @@ class MissingBlock(Exception):
 def page(recordings: Mapping[str, Recording]) -> str:
     """The text of `docs/architecture.md`."""
     main = recordings[STACK]
-    parts = [HEAD, COMPONENTS, fenced(component_diagram(main)), DATA_FLOW, fenced(data_flow_diagram(main))]
+    parts = [HEAD, COMPONENTS, _block(component_diagram(main)), DATA_FLOW, _block(data_flow_diagram(main))]
     for stack in STACKS:
-        parts += [NETWORK.format(stack=stack), fenced(network_diagram(recordings[stack]))]
-    parts += [PERMISSIONS, fenced(permission_diagram(main)), FULL, fenced(full_diagram(main))]
+        parts += [NETWORK.format(stack=stack), _block(network_diagram(recordings[stack]))]
+    parts += [PERMISSIONS, _block(permission_diagram(main)), FULL, _block(full_diagram(main))]
     return "".join(parts)
 
 
-def fenced(chart: str) -> str:
-    return f"\n```mermaid\n{chart}```\n"
+def _block(chart: str) -> str:
+    return f"\n{fenced(chart, 'mermaid')}"
 
 
 def readme(text: str, recordings: Mapping[str, Recording]) -> str:

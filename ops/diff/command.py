@@ -29,8 +29,8 @@ The program is run as of --base and as it lies here, changes that are not commit
 files; both with the recorder, the prices and the rules of this version. Nothing is asked of AWS, and the working tree stays
 as it is. What is compared and what cannot be seen: docs/diff.md.
 
-exit code: 0 told; 1 in any stack data would be lost or is no longer protected, zones would move, the internet is let in,
-or a version fails; 2 wrong usage. A pipeline that must go on all the same: python -m ops diff ... || [ $? = 1 ]
+exit code: 0 told, 1 in any stack data would be lost (replaced or removed) or be protected no longer, zones would move,
+network openings to the internet are gained, or a version fails; 2 wrong usage. A pipeline that must go on all the same: python -m ops diff ... || [ $? = 1 ]
 """
 
 
@@ -54,7 +54,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(arguments: Sequence[str], root: Path = PROJECT_ROOT) -> int:
-    """0 told; 1 where the epilog says so, or a version fails; 2 for a base or stack that there is not."""
+    """0 told; 1 when a change must be looked at first, or a version fails; 2 for a base or stack that there is not."""
     options = parser().parse_args(arguments)
     try:
         commit = commit_of(options.base, root)
@@ -74,10 +74,7 @@ def main(arguments: Sequence[str], root: Path = PROJECT_ROOT) -> int:
 def _outcomes(commit: str, asked: Sequence[str] | None, root: Path) -> dict[str, Outcome]:
     """What changes in each stack, or why that cannot be told."""
     with unpacked(commit, root) as base:
-        if not (base / "__main__.py").is_file():
-            raise BaseError(
-                f"--base {commit[:SHORT_COMMIT]}: that version has no __main__.py yet. Fix: name a later one."
-            )
+        _check_program(base, commit)
         known = sorted({*stacks_of(root), *stacks_of(base)})
         for stack in asked or ():
             if stack not in known:
@@ -91,6 +88,15 @@ def _outcomes(commit: str, asked: Sequence[str] | None, root: Path) -> dict[str,
         stack: _outcome(versions.base.get(stack), versions.head.get(stack), commit[:SHORT_COMMIT])
         for stack in stacks
     }
+
+
+def _check_program(base: Path, commit: str) -> None:
+    for name in ("__main__.py", "Pulumi.yaml"):
+        if not (base / name).is_file():
+            raise BaseError(
+                f"--base: the commit {commit[:SHORT_COMMIT]} has no {name}: it is older than the program, so that there is "
+                "nothing to compare with. Fix: name a later commit."
+            )
 
 
 def _outcome(base: Recording | str | None, head: Recording | str | None, commit: str) -> Outcome:

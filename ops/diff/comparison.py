@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from ops.capture.recording import RecordedResource, Recording
 from ops.diagram import component_diagram
 from ops.diff.access import grants, told
+from ops.diff.boot_texts import with_boot_texts
 from ops.diff.changes import Change, changes_of, differences
 from ops.diff.costs import CostChange, cost_change
 from ops.diff.matching import carried_over, former_urns, matched, names_in
@@ -24,7 +25,7 @@ class Comparison:
     """What a change does to one stack. `is_new` says that the base has no such stack: all of it is added.
 
     `renamed` has the URN in the base by that in the head, of what an alias carries over; it is called by its new name
-    everywhere else. `moved_zones` and `unprotected` are sentences.
+    everywhere else. `unprotected` and `moved_zones` are sentences.
     """
 
     stack: str
@@ -35,8 +36,8 @@ class Comparison:
     changed: tuple[tuple[RecordedResource, tuple[Change, ...]], ...]
     replaced: Replacements
     data: tuple[Finding, ...]
-    moved_zones: tuple[str, ...]
     unprotected: tuple[str, ...]
+    moved_zones: tuple[str, ...]
     permissions_gained: tuple[str, ...]
     permissions_lost: tuple[str, ...]
     openings_gained: tuple[Opening, ...]
@@ -55,8 +56,8 @@ class Comparison:
 
     @property
     def is_refused(self) -> bool:
-        """Whether somebody should look before it is merged: data lost or left open to that, moved zones, an open door."""
-        return bool(self.data or self.moved_zones or self.unprotected or self.internet_openings)
+        """Whether the change loses data or its protection, cannot be carried out, or lets the internet in."""
+        return bool(self.data or self.unprotected or self.moved_zones or self.internet_openings)
 
     @property
     def internet_openings(self) -> list[Opening]:
@@ -67,9 +68,11 @@ class Comparison:
 def compared(base: Recording | None, head: Recording) -> Comparison:
     """The change from `base`, or from nothing, to `head`. PriceTableError when the prices cannot be read."""
     is_new = base is None
-    former = former_urns(base, head) if base else {}
-    base = carried_over(base, head, former) if base else _nothing(head)
-    found = matched(base, head)
+    base = base or _nothing(head)
+    former = former_urns(base, head)
+    # The rules and the meters read user data as AWS gets it, a reviewer what is in it.
+    found = matched(carried_over(with_boot_texts(base), head, former), with_boot_texts(head))
+    base = carried_over(base, head, former)
     replaced = replacements(found, base, head)
     names = names_in(base), names_in(head)
     changed = [(pair.head, tuple(changes_of(pair, names))) for pair in found.pairs]
@@ -85,8 +88,8 @@ def compared(base: Recording | None, head: Recording) -> Comparison:
         changed=tuple((resource, changes) for resource, changes in changed if changes),
         replaced=replaced,
         data=tuple(data_findings(base, _without_aliases(head), replaced.because)),
-        moved_zones=tuple(moved_zones(found.pairs)),
         unprotected=tuple(lost_protection(found.pairs)),
+        moved_zones=tuple(moved_zones(found.pairs)),
         permissions_gained=tuple(told(permissions[1] - permissions[0])),
         permissions_lost=tuple(told(permissions[0] - permissions[1])),
         openings_gained=tuple(door for text, door in doors[1].items() if text not in doors[0]),

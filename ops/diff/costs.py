@@ -20,12 +20,26 @@ class CostPart:
 
 @dataclass(frozen=True, kw_only=True)
 class CostChange:
-    """A month of both, what of it differs, and what the head has that nobody can put a price on: (resource, why)."""
+    """A month of both, what of it differs as it is shown, and what nobody can put a price on: (resource, why).
+
+    `unpriced` is of the head, `unpriced_before` of the base alone.
+    """
 
     base: Estimate
     head: Estimate
     parts: tuple[CostPart, ...]
     unpriced: tuple[tuple[str, str], ...]
+    unpriced_before: tuple[tuple[str, str], ...]
+
+    @property
+    def not_priced(self) -> int:
+        """How many costs have no number on one side or both: with any, the difference is not that of the bill."""
+        return len(self.unpriced) + len(self.unpriced_before)
+
+
+def cents(usd: float) -> float:
+    """As it is shown: differences are those of what is shown."""
+    return round(usd, 2)
 
 
 def cost_change(base: Recording, head: Recording) -> CostChange:
@@ -39,11 +53,13 @@ def cost_change(base: Recording, head: Recording) -> CostChange:
         )
         for key in {**sums[0], **sums[1]}
     ]
+    unpriced = [dict.fromkeys(month.unpriced) for month in months]
     return CostChange(
         base=months[0],
         head=months[1],
         parts=tuple(part for part in parts if _cents(part.base) != _cents(part.head)),
-        unpriced=tuple(item for item in months[1].unpriced if item not in months[0].unpriced),
+        unpriced=tuple(unpriced[1]),
+        unpriced_before=tuple(item for item in unpriced[0] if item not in unpriced[1]),
     )
 
 
@@ -55,5 +71,5 @@ def _sums(month: Estimate) -> dict[tuple[str, str], tuple[float, float]]:
     return sums
 
 
-def _cents(usd: tuple[float, float]) -> tuple[int, int]:
-    return round(usd[0] * 100), round(usd[1] * 100)
+def _cents(usd: tuple[float, float]) -> tuple[float, float]:
+    return cents(usd[0]), cents(usd[1])

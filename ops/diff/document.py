@@ -34,8 +34,8 @@ def stack_document(stack: str, outcome: Outcome) -> dict[str, Any]:
             "new": [asdict(item) for item in outcome.findings_new],
             "gone": [asdict(item) for item in outcome.findings_gone],
         },
+        "protection_lost": list(outcome.unprotected),
         "moved_zones": list(outcome.moved_zones),
-        "unprotected": list(outcome.unprotected),
         "exports": [asdict(change) for change in outcome.exports],
         "picture": asdict(outcome.picture) if outcome.picture else None,
     }
@@ -69,6 +69,6 @@ def _cost(cost: CostChange) -> dict[str, Any]:
         "idle_usd": [round(cost.base.idle_usd, 4), round(cost.head.idle_usd, 4)],
         "busy_usd": [round(cost.base.busy_usd, 4), round(cost.head.busy_usd, 4)],
         "parts": [asdict(part) for part in cost.parts],
-        "not_priced": [cost.base.not_priced, cost.head.not_priced],
         "unpriced": [{"resource": name, "why": why} for name, why in cost.unpriced],
+        "unpriced_before": [{"resource": name, "why": why} for name, why in cost.unpriced_before],
     }

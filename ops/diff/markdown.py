@@ -13,8 +13,6 @@ from ops.github.text import LONGEST_BODY, cut, fenced
 LINE_LIMITS = (1000, 300, 100, 40, 15, 5, 0)
 # Room for what a workflow puts around the report.
 RESERVE = 1000
-# A program may fail with any number of words.
-LONGEST_FAILURE = 8_000
 # More lines than these are folded away.
 OPEN_LINES = 8
 SPECIAL = re.compile(r"([\\`*_{}\[\]<>|#~&])")
@@ -31,6 +29,9 @@ def markdown(title: str, outcomes: Mapping[str, Outcome], command: str) -> str:
             text = _rendered(title, outcomes, command, limit, pictures)
             if len(text) <= longest:
                 return text
+    # What is fenced comes first, so that the end is not cut off inside of a fence.
+    first = dict(sorted(outcomes.items(), key=lambda item: not isinstance(item[1], str)))
+    text = _rendered(title, first, command, LINE_LIMITS[-1], False)
     rest = f"\n\nThe rest is left out, since a comment takes no more: {code(command)}\n"
     return text[: longest - len(rest)] + rest
 
@@ -51,9 +52,11 @@ def escaped(text: str) -> str:
 
 def _rendered(title: str, outcomes: Mapping[str, Outcome], command: str, limit: int, pictures: bool) -> str:
     lines = ["## Change report", "", escaped(title)]
+    # Half of a comment for all failures together, each in a fence of its own.
+    longest = LONGEST_BODY // (2 * len(outcomes))
     for stack, outcome in outcomes.items():
         if isinstance(outcome, str):
-            lines += ["", f"### Stack {code(stack)}", "", fenced(cut(outcome, LONGEST_FAILURE)).rstrip()]
+            lines += ["", f"### Stack {code(stack)}", "", fenced(cut(outcome, longest)).rstrip()]
         else:
             lines += ["", *_stack(stack, outcome, command, limit, pictures)]
     return "\n".join(lines) + "\n"

@@ -1,4 +1,4 @@
-"""Which data a change leaves less protected than it was. Pure."""
+"""What a change lets a slip delete that it did not before. Pure."""
 
 from collections.abc import Iterable, Iterator
 
@@ -6,22 +6,35 @@ from ops.capture.recording import RecordedResource
 from ops.diff.matching import Pair
 from policies.data import DATA_HOLDING
 
-# What lets AWS delete a bucket or a repository with all that is in it.
-DELETES_CONTENT = ("forceDestroy", "forceDelete")
+# With these AWS deletes a bucket, a registry or a collection with all that it holds.
+DELETES_ALL = ("forceDestroy", "forceDelete")
 
 
 def lost_protection(pairs: Iterable[Pair]) -> Iterator[str]:
-    """One sentence for each resource that holds data and is held back from being deleted by less than before."""
+    """A sentence for each resource that holds data, or was protected, and is so less than before."""
     for pair in pairs:
-        if pair.head.type in DATA_HOLDING and (lost := list(_lost(pair.base, pair.head))):
-            yield f"{pair.head.name} {' and '.join(lost)}: a destroy, or a line lost in a merge, can delete {DATA_HOLDING[pair.head.type]}."
+        if pair.head.type not in DATA_HOLDING and not pair.base.protect:
+            continue
+        lost = [*_options_off(pair), *_deletions_on(pair)]
+        if lost:
+            held = DATA_HOLDING.get(pair.head.type, "what it holds")
+            yield (
+                f"{pair.head.name}: {', '.join(lost)}. A destroy, or a line that is lost in a merge, may delete for good {held}. "
+                "Fix: set protectData to true, or leave these as they were."
+            )
 
 
-def _lost(base: RecordedResource, head: RecordedResource) -> Iterator[str]:
-    if base.protect and not head.protect:
-        yield "is no longer protected"
-    if base.retain_on_delete and not head.retain_on_delete:
-        yield "no longer stays in AWS when it is removed"
-    for name in DELETES_CONTENT:
-        if head.inputs.get(name) is True and base.inputs.get(name) is not True:
-            yield f"can be deleted with all that is in it ({name})"
+def _options_off(pair: Pair) -> Iterator[str]:
+    for option in ("protect", "retain_on_delete"):
+        if getattr(pair.base, option) and not getattr(pair.head, option):
+            yield f"{option} is taken off"
+
+
+def _deletions_on(pair: Pair) -> Iterator[str]:
+    for key in DELETES_ALL:
+        if _is_on(pair.head, key) and not _is_on(pair.base, key):
+            yield f"{key} is turned on"
+
+
+def _is_on(resource: RecordedResource, key: str) -> bool:
+    return str(resource.inputs.get(key)).lower() == "true"

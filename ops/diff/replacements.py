@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ops.capture.recording import RecordedResource, Recording
-from ops.diff.changes import changes_of, differing, is_named, leaves, lies_in
+from ops.diff.changes import changes_of
+from ops.diff.leaves import differing, is_named, leaves, lies_in
 from ops.diff.matching import Matched, Pair, identities, with_texts
 from ops.replacements.facts import FACTS, replaced_by
 

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 
 from ops.capture.recording import RecordedResource
 from ops.diff.comparison import Comparison
-from ops.diff.costs import CostChange
+from ops.diff.costs import CostChange, cents
+from ops.diff.successors import successor_of
 from ops.openings import Opening
-from ops.preview_text import short_type
+from ops.preview_text import PROVIDER, short_type
 from policies.rule import Finding
 
 # Changes of one resource beyond these are counted.
@@ -34,17 +35,15 @@ def sections(item: Comparison) -> list[Section]:
     """The sections that say something, the loud ones first."""
     built = [
         Section(title="DATA AT RISK", lines=tuple(_data_lines(item)), loud=True),
-        Section(
-            title="DATA NO LONGER PROTECTED", lines=tuple((line,) for line in item.unprotected), loud=True
-        ),
+        Section(title="DATA NO LONGER PROTECTED", lines=tuple((one,) for one in item.unprotected), loud=True),
         Section(title="ZONES MOVED", lines=tuple((line,) for line in item.moved_zones), loud=True),
         Section(title="OPEN TO THE INTERNET", lines=tuple(map(_opening, item.internet_openings)), loud=True),
         Section(title=_cost_title(item.cost), lines=tuple(_cost_lines(item.cost))),
         _counted("Replaced, likely", list(_replaced_lines(item))),
         _counted("Updated with what they refer to", list(_updated_lines(item))),
         _counted("Replaced or not: nobody knows", [_resource(one) for one in item.replaced.unjudged]),
-        _counted("Added", [_resource(one) for one in item.added]),
-        _counted("Removed", [_resource(one) for one in item.removed]),
+        _listed("Added", item.added),
+        _listed("Removed", item.removed),
         _counted("Renamed in place", list(_renamed_lines(item))),
         _counted("Changed", list(_changed_lines(item)), len(item.changed)),
         _counted("Permissions gained", [(line,) for line in item.permissions_gained]),
@@ -65,8 +64,8 @@ def headline(item: Comparison) -> str:
     if item.is_same:
         return "no change"
     parts = [
-        (len(item.added), "added"),
-        (len(item.removed), "removed"),
+        (how_many(item.added), "added"),
+        (how_many(item.removed), "removed"),
         (len(item.changed), "changed"),
         (len(item.replaced.because), "likely replaced"),
     ]
@@ -75,32 +74,47 @@ def headline(item: Comparison) -> str:
     return f"{new}{counts}; {money(item.cost)}"
 
 
+def how_many(resources: Sequence[RecordedResource]) -> str:
+    """Resources of AWS, components and providers, each by itself as `ops preview` counts them; "" for none."""
+    providers = sum(one.type == PROVIDER for one in resources)
+    components = sum(not one.custom for one in resources)
+    numbers = {
+        "resource": len(resources) - components - providers,
+        "component": components,
+        "provider": providers,
+    }
+    told = [f"{number} {word}{'s' * (number != 1)}" for word, number in numbers.items() if number]
+    return " and ".join([", ".join(told[:-1]), told[-1]] if told[1:] else told)
+
+
 def money(cost: CostChange) -> str:
-    """A month from and to, idle and busy."""
+    """A month from and to, idle and busy. Costs without a price are counted: the sums do without them."""
     sums = [
-        (cost.base.idle_usd, cost.head.idle_usd, "idle"),
-        (cost.base.busy_usd, cost.head.busy_usd, "busy"),
+        (cents(cost.base.idle_usd), cents(cost.head.idle_usd), "idle"),
+        (cents(cost.base.busy_usd), cents(cost.head.busy_usd), "busy"),
     ]
-    if all(f"{old:.2f}" == f"{new:.2f}" for old, new, _ in sums):
-        return f"the same cost ({cost.head.idle_usd:,.2f} USD a month idle, {cost.head.busy_usd:,.2f} busy){_not_priced(cost)}"
-    told = ", ".join(_from_to(round(old, 2), round(new, 2), word) for old, new, word in sums)
-    return f"USD a month: {told}{_not_priced(cost)}"
+    count = cost.not_priced
+    missing = f" (not all priced: {count} line{'s' * (count != 1)})" if count else ""
+    if all(old == new for old, new, _ in sums):
+        return f"the same cost ({sums[0][1]:,.2f} USD a month idle, {sums[1][1]:,.2f} busy){missing}"
+    told = ", ".join(
+        f"{_from_to(old, new)} {word}{f' ({new - old:+,.2f})' if old != new else ''}"
+        for old, new, word in sums
+    )
+    return f"USD a month: {told}{missing}"
 
 
-def _from_to(old: float, new: float, word: str) -> str:
-    if old == new:
-        return f"{new:,.2f} {word} as before"
-    return f"{old:,.2f} → {new:,.2f} {word} ({new - old:+,.2f})"
-
-
-def _not_priced(cost: CostChange) -> str:
-    """What is missing in a sum must not read as a saving."""
-    before, after = cost.base.not_priced, cost.head.not_priced
-    return f"; {before} → {after} lines are not priced and missing in these sums" if before or after else ""
+def _from_to(old: float, new: float) -> str:
+    """One number where both look alike."""
+    return f"{new:,.2f}" if cents(old) == cents(new) else f"{old:,.2f} → {new:,.2f}"
 
 
 def _counted(title: str, lines: Sequence[Line], count: int | None = None) -> Section:
     return Section(title=f"{title}: {len(lines) if count is None else count}", lines=tuple(lines))
+
+
+def _listed(title: str, resources: Sequence[RecordedResource]) -> Section:
+    return Section(title=f"{title}: {how_many(resources)}", lines=tuple(map(_resource, resources)))
 
 
 def _resource(resource: RecordedResource) -> Line:
@@ -116,16 +130,8 @@ def _finding(found: Finding) -> Line:
 
 
 def _data_lines(item: Comparison) -> Iterator[Line]:
-    types = {resource.urn: resource.type for resource in item.removed}
     for found in item.data:
-        successors = [new.name for new in item.added if new.type == types.get(found.urn)]
-        yield (f"{found.message}.{_successor(_name(found.urn), successors)} Fix: {found.fix}.",)
-
-
-def _successor(name: str, successors: Sequence[str]) -> str:
-    if name in successors:
-        return " It looks like a move to another parent: keep it by aliases=[pulumi.Alias(parent=...)], the parent that it had."
-    return f" It looks like a rename to {successors[0]}." if len(successors) == 1 else ""
+        yield (f"{found.message}. {successor_of(found.urn, item) or f'Fix: {found.fix}'}.",)
 
 
 def _renamed_lines(item: Comparison) -> Iterator[Line]:
@@ -168,9 +174,9 @@ def _cost_title(cost: CostChange) -> str:
 
 def _cost_lines(cost: CostChange) -> Iterator[Line]:
     for part in cost.parts:
-        idle, busy = zip(part.base, part.head, strict=True)
-        yield (
-            f"{part.component}, {part.what}: idle {idle[0]:,.2f} → {idle[1]:,.2f}, busy {busy[0]:,.2f} → {busy[1]:,.2f}",
-        )
+        idle, busy = (_from_to(*pair) for pair in zip(part.base, part.head, strict=True))
+        yield (f"{part.component}, {part.what}: idle {idle}, busy {busy}",)
     for name, why in cost.unpriced:
         yield (f"not priced: {name}: {why}",)
+    for name, why in cost.unpriced_before:
+        yield (f"not priced before: {name}: {why}",)

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 
 from ops.diff.comparison import Comparison
 from ops.diff.sections import headline, sections
+from ops.diff.values import printable
 
 Outcome = Comparison | str
 
@@ -25,7 +26,7 @@ def _stack(stack: str, item: Comparison) -> Iterator[str]:
     for section in sections(item):
         yield ""
         yield f"{'!! ' if section.loud else ''}{section.title}"
-        yield from (f"{'!! ' if section.loud else '  '}{''.join(line)}" for line in section.lines)
+        yield from (f"{'!! ' if section.loud else '  '}{printable(''.join(line))}" for line in section.lines)
     if item.picture:
         yield ""
         yield f"Picture (python -m ops diagram --stack {stack})"

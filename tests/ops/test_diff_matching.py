@@ -1,5 +1,6 @@
 """Which resource was which before: aliases as the engine works them out, and names that go over."""
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -12,6 +13,8 @@ from ops.capture.recording import Recording
 from ops.capture.stack_files import load_stack_config
 from ops.diff.comparison import compared
 from ops.diff.matching import SHORTEST_IDENTITY, former_urns, identities, names_in
+from ops.diff.sections import sections
+from ops.diff.successors import successor_of
 from policies.storage import BUCKET, FILE_SYSTEM
 
 ACCESS_POINT = "aws:efs/accessPoint:AccessPoint"
@@ -88,6 +91,57 @@ def test_without_an_alias_a_new_name_is_another_resource() -> None:
     }
     (item,) = found.data
     assert item.message.startswith("old-files is removed or renamed")
+
+
+def _boxed(box: str | None, files: str, aliases: Aliases = None) -> Recording:
+    """A file system in one of two boxes, each of a type of its own, or in none."""
+
+    def program() -> None:
+        boxes = {name: pulumi.ComponentResource(f"tests:index:{name}", name) for name in ("first", "second")}
+        options = pulumi.ResourceOptions(parent=boxes[box] if box else None, aliases=aliases)
+        aws.efs.FileSystem(files, encrypted=True, opts=options)
+
+    return record_program(program, load_stack_config(PROJECT_ROOT, "dev"), "dev")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "looks"),
+    [
+        (("first", "files"), ("second", "files"), "moved to second"),
+        (("first", "files"), (None, "files"), "moved to the top of the program"),
+        ((None, "files"), ("first", "files"), "moved to first"),
+        (("first", "files"), ("first", "disk"), "like a rename to disk"),
+        (("first", "files"), ("second", "disk"), "like a rename to disk"),
+    ],
+)
+def test_the_alias_that_a_report_advises_keeps_the_data(
+    old: tuple[str | None, str], new: tuple[str | None, str], looks: str
+) -> None:
+    found = compared(_boxed(*old), _boxed(*new))
+    told = next(section for section in sections(found) if section.title == "DATA AT RISK")
+    line = "".join(told.lines[0])
+    advised = re.search(rf" It looks {looks}\. Fix: .*aliases=\[(.+)\] into the options of {new[1]}\.$", line)
+    assert advised, line
+    expression = advised[1].replace("pulumi.get_stack()", "'dev'")
+    kept = compared(_boxed(*old), _boxed(*new, [eval(expression, {"pulumi": pulumi})]))
+    assert kept.renamed and not kept.data and not kept.removed
+
+
+def test_what_is_in_a_renamed_component_is_kept_by_an_alias_of_that() -> None:
+    found = compared(_recorded("old", "files"), _recorded("new", "files"))
+    advice = successor_of(found.data[0].urn, found)
+    assert advice.startswith("It looks like a rename to new-files. ")
+    assert 'aliases=[pulumi.Alias(name="old")] into the options of new' in advice
+
+
+def test_of_two_that_it_might_be_none_is_advised() -> None:
+    def program() -> None:
+        for name in ("one", "other"):
+            aws.efs.FileSystem(name, encrypted=True)
+
+    head = record_program(program, load_stack_config(PROJECT_ROOT, "dev"), "dev")
+    found = compared(_boxed(None, "files"), head)
+    assert successor_of(found.data[0].urn, found) == ""
 
 
 def test_one_old_name_is_taken_by_one_new_resource_only(dev: Recording) -> None:

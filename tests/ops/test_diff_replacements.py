@@ -116,6 +116,13 @@ def test_a_new_revision_is_deployed_in_place(dev: Recording) -> None:
     }
 
 
+def test_a_number_is_a_number_and_no_revision(dev: Recording) -> None:
+    found = compared(dev, record("dev", changes={"ragMemoryMib": 1024, "logRetentionDays": 14}))
+    assert _replaced(found) == {"rag-task-definition": ["memory"]}
+    told = {(change.old, change.new) for _, changes in found.changed for change in changes}
+    assert told == {("512", "1024"), ("7", "14")}, "the 1 in them would be shown as the task definition"
+
+
 def test_what_is_deleted_first_takes_along_what_holds_data_and_names_it(dev: Recording) -> None:
     found = compared(dev, changed(dev, COLLECTION_GROUP, "vector-store-group", inputs(generation="CLASSIC")))
     assert _replaced(found)["vector-store-collection"] == ["collectionGroupName"]

@@ -3,7 +3,6 @@
 import json
 import re
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
@@ -16,10 +15,10 @@ from ops.diff.picture import Picture
 from ops.diff.sections import SHOWN_CHANGES, headline, money
 from ops.diff.text import text
 from ops.github.text import LONGEST_BODY
-from policies.data import data_findings
-from policies.storage import FILE_SYSTEM
+from ops.preview_text import counts
+from policies.storage import BUCKET, FILE_SYSTEM
 from recordings import recorded
-from tests.policies.planting import added, changed, inputs, options
+from tests.policies.planting import Change, added, changed, inputs, options
 
 TITLE = "From main to the working tree."
 COMMAND = "python -m ops diff --base main"
@@ -96,6 +95,82 @@ def test_the_cost_of_a_thing_goes_from_and_to(dev: Recording, asleep: Comparison
     ), "the lines do not add up to the sum"
     same = compared(dev, dev).cost
     assert same.parts == () and same.unpriced == ()
+
+
+def test_a_sum_that_is_shown_alike_is_one_number_and_a_difference_is_that_of_what_is_shown(
+    dev: Recording,
+) -> None:
+    same = compared(dev, dev).cost
+    first = same.head.lines[0]
+    line = replace(first, price=replace(first.price, price_usd=0.0014), idle_quantity=0)
+    months = [replace(same.head, lines=(replace(line, quantity=quantity),)) for quantity in (2.5, 6)]
+    assert [round(month.busy_usd, 4) for month in months] == [0.0035, 0.0084]
+    assert money(replace(same, base=months[0], head=months[1])) == (
+        "USD a month: 0.00 idle, 0.00 → 0.01 busy (+0.01)"
+    ), "the difference of what is not shown is 0.00"
+
+
+@pytest.mark.parametrize("is_base", [True, False])
+def test_a_sum_without_all_prices_does_not_look_like_a_saving(dev: Recording, is_base: bool) -> None:
+    more = added(dev, "aws:rds/cluster:Cluster", "database", {}, dev.one(FILE_SYSTEM))
+    found = compared(more, dev) if is_base else compared(dev, more)
+    assert headline(found).endswith(" (not all priced: 1 line)")
+    report = text(TITLE, {"dev": found}, None)
+    assert f"  not priced{' before' * is_base}: database: no meter" in report
+    both = compared(more, changed(more, FILE_SYSTEM, "shared-files-files", inputs(tags={"a": "b"})))
+    assert headline(both).endswith(" (not all priced: 1 line)"), (
+        "the sums of both are the least that it may be"
+    )
+
+
+def test_resources_are_counted_as_the_preview_does(dev: Recording) -> None:
+    found, numbers = compared(None, dev), counts(dev)
+    told = f"{numbers['resources']} resources, {numbers['components']} components and 1 provider"
+    assert headline(found).startswith(f"the stack is new: {told} added")
+    assert f"\nAdded: {told}\n" in text(TITLE, {"dev": found}, None)
+
+
+def test_data_that_is_protected_no_longer_is_loud(prod: Recording) -> None:
+    bare = compared(prod, record("prod", changes={"protectData": False}))
+    assert bare.is_refused and not bare.data
+    lines = text(TITLE, {"prod": bare}, None).splitlines()
+    assert lines[4] == "!! DATA NO LONGER PROTECTED"
+    loud = {line.split()[1].rstrip(":"): line for line in lines if line.startswith("!! ")}
+    assert {"data-lake-bucket", "shared-files-files", "vector-store-collection"} <= loud.keys()
+    assert (
+        "protect is taken off, retain_on_delete is taken off, forceDelete is turned on"
+        in loud["rag-build-repository"]
+    )
+    assert stack_document("prod", bare)["protection_lost"] == list(bare.unprotected)
+    back = compared(record("prod", changes={"protectData": False}), prod)
+    assert not back.unprotected and not back.is_refused
+
+
+@pytest.mark.parametrize(
+    "change", [options(protect=False), options(retain_on_delete=False), inputs(forceDestroy=True)]
+)
+def test_each_way_to_lose_protection_is_refused(prod: Recording, change: Change) -> None:
+    (line,) = compared(prod, changed(prod, BUCKET, "data-lake-bucket", change)).unprotected
+    assert line.startswith("data-lake-bucket: ") and "may delete for good its objects" in line
+
+
+def test_a_name_with_a_line_break_stays_on_its_line(dev: Recording) -> None:
+    new = added(dev, "aws:sqs/queue:Queue", "x\n!! DATA AT RISK", {}, dev.one(FILE_SYSTEM))
+    assert "\n!! DATA" not in text(TITLE, {"dev": compared(dev, new)}, None)
+
+
+@pytest.mark.parametrize("stacks", [1, 30])
+def test_failures_without_end_close_their_fences(dev: Recording, stacks: int) -> None:
+    system = dev.one(FILE_SYSTEM)
+    many = [replace(system, urn=f"{system.urn}-{n}", name=f"files-{n}") for n in range(900)]
+    loud = compared(replace(dev, resources=(*dev.resources, *many)), dev)
+    for rest in ({}, {"a": loud}):
+        report = markdown(TITLE, {**rest, **{f"s{n}": "x\n" * 33_000 for n in range(stacks)}}, COMMAND)
+        assert len(report) < LONGEST_BODY
+        assert report.count("```text\n") == report.count("\n```\n") == stacks, (
+            "the rest of the comment would be code"
+        )
+        assert report.count("The rest is cut off here") == stacks
 
 
 def test_markdown_folds_what_is_long_and_shows_what_is_loud(asleep: Comparison, dev: Recording) -> None:
@@ -200,54 +275,3 @@ def test_the_document_holds_all_and_no_secret(dev: Recording, asleep: Comparison
     assert len(json.loads(json.dumps(whole))["removed"]) == len(asleep.removed)
     assert whole["cost"]["idle_usd"][0] > whole["cost"]["idle_usd"][1]
     assert stack_document("dev", _risky(dev))["is_refused"] is True
-
-
-def test_a_failure_of_many_words_leaves_no_block_open(dev: Recording) -> None:
-    report = markdown(TITLE, {"dev": "word " * 20_000, "prod": compared(dev, dev)}, COMMAND)
-    assert len(report) <= LONGEST_BODY
-    assert report.count("```") == 2 and "cut off here" in report
-
-
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        (options(protect=False), "data-lake-bucket is no longer protected"),
-        (options(retain_on_delete=False), "data-lake-bucket no longer stays in AWS when it is removed"),
-        (inputs(forceDestroy=True), "data-lake-bucket can be deleted with all that is in it (forceDestroy)"),
-    ],
-)
-def test_data_that_is_held_back_by_less_than_before_is_loud(prod: Recording, change: Any, said: str) -> None:
-    found = compared(prod, changed(prod, "aws:s3/bucket:Bucket", "data-lake-bucket", change))
-    assert found.is_refused, "a required check would let it pass"
-    report = text(TITLE, {"prod": found}, None)
-    assert f"!! DATA NO LONGER PROTECTED\n!! {said}" in report
-
-
-def test_data_that_gets_protected_is_no_alarm(prod: Recording) -> None:
-    less = changed(prod, "aws:s3/bucket:Bucket", "data-lake-bucket", options(protect=False))
-    assert not compared(less, prod).unprotected
-
-
-def test_what_has_no_price_does_not_read_as_a_saving(dev: Recording) -> None:
-    unknown = changed(
-        dev, "aws:efs/fileSystem:FileSystem", "shared-files-files", inputs(throughputMode="odd")
-    )
-    told = headline(compared(dev, unknown))
-    assert re.search(r"; 0 → [1-9]\d* lines are not priced and missing in these sums$", told), told
-
-
-def test_the_difference_is_that_of_the_sums_that_are_shown(dev: Recording) -> None:
-    nothing = compared(dev, dev).cost
-    base, head = (replace(nothing.base, lines=[]) for _ in range(2))
-    assert money(replace(nothing, base=base, head=head)).startswith("the same cost")
-
-
-def test_data_that_moves_to_another_parent_is_told_how_to_keep_it(dev: Recording) -> None:
-    bucket = dev.one("aws:s3/bucket:Bucket")
-    moved = replace(bucket, urn=bucket.urn.replace("DataLake$", "Lake$"))
-    head = replace(dev, resources=tuple(moved if item is bucket else item for item in dev.resources))
-    found = replace(
-        compared(dev, dev), removed=(bucket,), added=(moved,), data=tuple(data_findings(dev, head, {}))
-    )
-    report = text(TITLE, {"dev": found}, None)
-    assert "It looks like a move to another parent: keep it by aliases=[pulumi.Alias(parent=...)]" in report
