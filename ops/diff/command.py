@@ -10,6 +10,7 @@ from pathlib import Path
 from ops.capture.program import PROJECT_ROOT
 from ops.capture.recording import Recording
 from ops.capture.stack_files import stacks_of
+from ops.command_line import verb_parser
 from ops.diff.base import SHORT_COMMIT, BaseError, commit_of, common_ancestor, unpacked
 from ops.diff.comparison import Comparison, compared
 from ops.diff.document import stack_document
@@ -35,11 +36,10 @@ network openings to the internet are gained, or a version fails; 2 wrong usage. 
 
 
 def parser() -> argparse.ArgumentParser:
-    made = argparse.ArgumentParser(
-        prog="python -m ops diff",
-        description="What a change of the program does to the stacks: resources, replacements, permissions, openings, cost.",
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+    made = verb_parser(
+        "diff",
+        "What a change of the program does to the stacks: resources, replacements, permissions, openings, cost.",
+        EPILOG,
     )
     made.add_argument(
         "--base", required=True, metavar="REF", help="branch, tag or commit that the change started from"
